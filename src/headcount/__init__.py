@@ -1,0 +1,94 @@
+"""Forecast how well a recogniser will do when there are many more classes.
+
+Measured on a pilot of K classes, forecast at k >> K:
+
+>>> import headcount
+>>> pilot = headcount.datasets.load_hangul().subset([chr(0xAC00 + 22 * i) for i in range(500)])
+>>> print(headcount.forecast(pilot, classes=11172).sentences()[0])
+At 11,172 classes: 45%.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headcount import datasets, estimators
+    from headcount.errors import (
+        AssumptionWarning,
+        DataError,
+        ExtrapolationWarning,
+        HeadcountError,
+        HeadcountWarning,
+        MissingExtraError,
+        ParameterError,
+        UnsupportedError,
+    )
+    from headcount.favorability import Favorability
+    from headcount.forecast import Forecast, forecast
+    from headcount.loading import load
+    from headcount.observed import Observed, observe
+    from headcount.pilot import Pilot
+
+__version__ = "0.1.0"
+
+# Where each public name lives. They are imported on first use, so that the command line answers
+# --help and completes words without loading numba and scikit-learn.
+_HOMES = {
+    "AssumptionWarning": "errors",
+    "DataError": "errors",
+    "ExtrapolationWarning": "errors",
+    "Favorability": "favorability",
+    "Forecast": "forecast",
+    "HeadcountError": "errors",
+    "HeadcountWarning": "errors",
+    "MissingExtraError": "errors",
+    "Observed": "observed",
+    "ParameterError": "errors",
+    "Pilot": "pilot",
+    "UnsupportedError": "errors",
+    "datasets": None,
+    "estimators": None,
+    "forecast": "forecast",
+    "load": "loading",
+    "observe": "observed",
+}
+
+__all__ = [
+    "AssumptionWarning",
+    "DataError",
+    "ExtrapolationWarning",
+    "Favorability",
+    "Forecast",
+    "HeadcountError",
+    "HeadcountWarning",
+    "MissingExtraError",
+    "Observed",
+    "ParameterError",
+    "Pilot",
+    "UnsupportedError",
+    "__version__",
+    "datasets",
+    "estimators",
+    "forecast",
+    "load",
+    "observe",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headcount' has no attribute {name!r}")
+    home = _HOMES[name]
+    value = (
+        import_module(f"headcount.{name}")
+        if home is None
+        else getattr(import_module(f"headcount.{home}"), name)
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

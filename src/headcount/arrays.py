@@ -1,0 +1,193 @@
+"""Turn what people hold (lists, arrays, frames, tensors) into checked NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import DataError, ParameterError
+
+# Squares and products of larger values leave the range of float64.
+LARGEST = 1e100
+
+
+def as_matrix(values: Any, what: str) -> NDArray[Any]:
+    """Return `values` as a read-only matrix of numbers, without a copy where possible."""
+    matrix = _to_numpy(values, what)
+    if matrix.ndim != 2:
+        raise DataError(
+            f"{what} must be a table with rows and columns, but has shape {matrix.shape}."
+        )
+    if matrix.dtype.kind not in "fiub":
+        raise DataError(f"{what} must be numbers, but their type is {matrix.dtype}.")
+    view = matrix.view()
+    view.flags.writeable = False
+    return view
+
+
+def column_names(values: Any) -> list[Any] | None:
+    """Return the column names of a frame; None for anything else."""
+    columns = getattr(values, "columns", None)
+    return None if columns is None else list(columns)
+
+
+def as_labels(values: Any, what: str) -> NDArray[Any]:
+    """Return labels as a flat array of integers or of text."""
+    labels = _to_numpy(values, what)
+    if labels.ndim != 1:
+        raise DataError(f"{what} must be a plain list, but have shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        labels = _from_objects(labels, what)
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    if labels.dtype.kind == "f":
+        return _whole(labels, what)
+    if labels.dtype.kind in "iub":
+        return labels.astype(np.int64)
+    if labels.dtype.kind in "UT":
+        return labels.astype(str)
+    raise DataError(f"{what} must be integers or text, but their type is {labels.dtype}.")
+
+
+def as_counts(values: Any, what: str) -> NDArray[np.int64]:
+    """Return non-negative whole numbers."""
+    counts = _to_numpy(values, what)
+    if counts.ndim != 1 or counts.dtype.kind not in "fiub":
+        raise DataError(
+            f"{what} must be a plain list of whole numbers, but have shape {counts.shape} "
+            f"and type {counts.dtype}."
+        )
+    counts = _whole(counts, what)
+    refuse(counts < 0, what, "negative", lambda i: str(counts[i]), "give counts of 0 or more")
+    return counts
+
+
+def as_flags(values: Any, what: str) -> NDArray[np.bool_]:
+    """Return a flat array of true and false."""
+    flags = _to_numpy(values, what)
+    if flags.ndim != 1 or not np.isin(flags, (0, 1)).all():
+        raise DataError(f"{what} must be a plain list of true or false.")
+    return flags.astype(np.bool_)
+
+
+def same_length(first: Sequence[Any] | NDArray[Any], name: str, n_rows: int, rows: str) -> None:
+    """Refuse a list whose length disagrees with a table."""
+    if len(first) != n_rows:
+        raise DataError(
+            f"{name} and {rows} disagree: {len(first):,} {name} for {n_rows:,} {rows}; "
+            "give one for each."
+        )
+
+
+def refuse(wrong: NDArray[np.bool_], what: str, fault: str, show: Any, remedy: str) -> None:
+    """Raise a DataError if any row is wrong, naming how many, the first one, and what to do."""
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise DataError(
+            f"{what}: {int(wrong.sum()):,} of {len(wrong):,} rows {fault} "
+            f"(first: row {first}, {show(first)}); {remedy}."
+        )
+
+
+def finite_vectors(rows: NDArray[Any], what: str) -> None:
+    """Refuse embedding rows with NaN, infinity or values beyond use."""
+    if rows.shape[1] == 0:
+        raise DataError(f"{what} have no dimensions; each row must hold an embedding.")
+    wrong = np.zeros(len(rows), dtype=np.bool_)
+    for at in range(0, len(rows), 16384):
+        block = rows[at : at + 16384]
+        with np.errstate(invalid="ignore"):
+            wrong[at : at + 16384] = ~(np.abs(block.astype(np.float64)) <= LARGEST).all(axis=1)
+    refuse_not_finite(wrong, rows, what)
+
+
+def refuse_not_finite(wrong: NDArray[np.bool_], rows: NDArray[Any], what: str) -> None:
+    """Refuse the marked rows of a table for holding a value that is no usable number."""
+    if not wrong.any():
+        return
+    first = np.asarray(rows[int(np.argmax(wrong))], dtype=np.float64)
+    column = int(np.argmax(~(np.abs(first) <= LARGEST)))
+    remedy = "remove or repair them"
+    if rows.dtype == np.float16 and np.isinf(first[column]):
+        remedy = "float16 ends at 65,504, so larger values overflowed: save as float32"
+    refuse(
+        wrong,
+        what,
+        "hold NaN, infinity or a value past 1e100",
+        lambda _: f"column {column} is {first[column]:g}",
+        remedy,
+    )
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return `value` as an integer of at least `least`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not number == np.floor(number) or np.isinf(number):
+        raise ParameterError(f"{name} must be a whole number, but is {value!r}.")
+    if number < least:
+        raise ParameterError(f"{name} must be at least {least}, but is {int(number)}.")
+    return int(value)
+
+
+def class_counts(k: Any, least: int = 1) -> NDArray[np.float64]:
+    """Return numbers of classes as floats (they may exceed 2**63), each checked to be whole."""
+    counts = np.asarray(k, dtype=np.float64)
+    wrong = ~(counts >= least) | (counts != np.floor(counts))
+    if wrong.any():
+        value = float(counts[wrong].flat[0])
+        raise ParameterError(
+            f"a number of classes must be a whole number of at least {least}, but is {value:g}."
+        )
+    return counts
+
+
+def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+    """Return `value` if it is one of the allowed words."""
+    if value not in allowed:
+        raise ParameterError(f"{name} must be one of {', '.join(allowed)}, but is {value!r}.")
+    return str(value)
+
+
+def _to_numpy(values: Any, what: str) -> NDArray[Any]:
+    if hasattr(values, "detach") and hasattr(values, "cpu"):  # a torch tensor, on any device
+        tensor = values.detach().cpu()
+        return np.asarray(tensor.float() if "bfloat16" in str(tensor.dtype) else tensor)
+    if hasattr(values, "to_numpy"):  # pandas, polars
+        return np.asarray(values.to_numpy())
+    if hasattr(values, "toarray"):
+        raise DataError(f"{what} came as a sparse matrix; pass a dense one (its .toarray()).")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{what} cannot be read as a table: rows of different lengths.") from error
+
+
+def _from_objects(labels: NDArray[Any], what: str) -> NDArray[Any]:
+    kinds = {bool(isinstance(label, str)) for label in labels.tolist()}
+    if kinds == {True}:
+        return labels.astype(str)
+    if kinds == {False} and all(isinstance(label, int | np.integer) for label in labels.tolist()):
+        return labels.astype(np.int64)
+    wrong = np.array([not isinstance(label, str) for label in labels.tolist()])
+    refuse(
+        wrong,
+        what,
+        "are not text, while others are" if True in kinds else "are neither integers nor text",
+        lambda i: repr(labels[i]),
+        "make all labels integers or all text",
+    )
+    return labels
+
+
+def _whole(values: NDArray[Any], what: str) -> NDArray[np.int64]:
+    if values.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            wrong = ~np.isfinite(values) | (values != np.floor(values))
+        refuse(wrong, what, "are not whole numbers", lambda i: str(values[i]), "give integers")
+    return values.astype(np.int64)

@@ -1,0 +1,83 @@
+"""Names of classes, and where labels point among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.errors import DataError
+
+Groups = Mapping[Any, Any] | Sequence[Any] | None
+
+
+def enough(n_classes: int, n_probes: int) -> None:
+    """Refuse fewer than two classes, or no probe."""
+    if n_classes < 2:
+        raise DataError(f"a pilot needs at least 2 classes, but there is {n_classes}; add classes.")
+    if n_probes < 1:
+        raise DataError("there is no probe: not one test point of these classes; add some.")
+
+
+def refuse_duplicates(names: NDArray[Any], what: str) -> None:
+    """Refuse a name that occurs twice."""
+    values, first, counts = np.unique(names, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        worst = int(np.argmax(counts > 1))
+        raise DataError(
+            f"{what}: {int((counts > 1).sum()):,} names occur more than once (first: "
+            f"{values[worst]!s}, at position {first[worst]}); give every class its own name."
+        )
+
+
+def positions(labels: NDArray[Any], names: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each label stands among the names; integers may also be positions of named classes."""
+    refuse_duplicates(names, "class names")
+    wanted, known = labels, names
+    if labels.dtype.kind != names.dtype.kind:
+        wanted, known = labels.astype(str), names.astype(str)
+    order = np.argsort(known, kind="stable")
+    place = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
+    found = known[order][place] == wanted
+    if labels.dtype.kind == "i" and names.dtype.kind == "U" and not found.any():
+        arrays.refuse(
+            (labels < 0) | (labels >= len(names)),
+            "labels",
+            f"are outside the columns 0 to {len(names) - 1}",
+            lambda i: f"label {labels[i]}",
+            "labels must be column numbers or class names",
+        )
+        return labels.astype(np.int64)
+    numbered = names.dtype.kind == "i" and np.array_equal(names, np.arange(len(names)))
+    arrays.refuse(
+        ~found,
+        "labels",
+        f"are outside the columns 0 to {len(names) - 1}" if numbered else "name no class",
+        lambda i: f"label {labels[i]!s}",
+        "labels must be column numbers counted from 0, or give class_names"
+        if numbered
+        else "labels must be among the class names",
+    )
+    return order[place].astype(np.int64)
+
+
+def groups_of(groups: Groups, names: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the group of each class, given as a list or as a mapping from names."""
+    if groups is None:
+        return None
+    if isinstance(groups, Mapping):
+        missing = np.array([name not in groups for name in names.tolist()])
+        arrays.refuse(
+            missing,
+            "groups",
+            "have no group",
+            lambda i: str(names[i]),
+            "name a group for each class",
+        )
+        groups = [groups[name] for name in names.tolist()]
+    values = arrays.as_labels(groups, "groups")
+    arrays.same_length(values, "groups", len(names), "classes")
+    return values

@@ -1,0 +1,344 @@
+"""The command line: one sub-command per question."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount import __version__, terminal
+from headcount.errors import HeadcountError, ParameterError
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import percent, plain
+
+if TYPE_CHECKING:
+    from headcount.forecast import Forecast
+    from headcount.pilot import Pilot
+
+app = typer.Typer(
+    name="headcount",
+    help="How well will your recogniser do when there are many more classes?",
+    epilog="Start with: headcount demo",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+Classes = Annotated[
+    str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+]
+Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
+Confidence = Annotated[
+    float, typer.Option(help="Level of the intervals (this version computes none).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print the curve as CSV.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the curve into a .png, .svg or .pdf file.")]
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Forecast how well a recogniser will do when there are many more classes."""
+    if version:
+        terminal.say(f"headcount {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+@reads_pilot
+def forecast(
+    pilot: PilotFiles,
+    classes: Classes,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    plot: Plot = None,
+) -> None:
+    """Forecast accuracy at numbers of classes you have not measured.
+
+    For example:
+
+    headcount forecast scores.npz --classes 1000,10000
+
+    headcount forecast probes.npy --labels who.txt --gallery enrolled.npy --metric cosine
+    --classes 50000
+
+    headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
+    """
+    from headcount.forecast import forecast as make_forecast
+
+    asked = _numbers(classes)
+    _one_format(as_json, as_csv)
+    _check_output(plot, pilot.inputs)
+    with terminal.progress():
+        data = pilot.load()
+        result = make_forecast(data, classes=asked, method=method, confidence=confidence)
+    if plot is not None:
+        result.save(plot)
+    if as_json:
+        terminal.say(json.dumps(result.to_dict(), allow_nan=False, indent=2))
+    elif as_csv:
+        sys.stdout.write(result.to_csv())
+    else:
+        _show_forecast(result)
+
+
+@app.command()
+@reads_pilot
+def observe(
+    pilot: PilotFiles,
+    classes: Annotated[
+        str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Also: true class among the best so many.")] = 5,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show what the pilot itself says: a summary, and exact accuracy up to its own size.
+
+    For example:
+
+    headcount observe scores.npz --classes 10,100,500
+    """
+    from headcount.observed import observe as make_curve
+
+    _one_format(as_json, as_csv)
+    asked = None if classes is None else _numbers(classes)
+    with terminal.progress():
+        data = pilot.load()
+        curve = make_curve(data)
+        asked = asked or _ladder(curve.n_classes)
+        columns = {
+            "classes": [float(k) for k in asked],
+            "accuracy": curve.accuracy(asked).tolist(),
+            f"top_{top}": curve.top(top, asked).tolist(),
+            "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
+            "median_rank": curve.median_rank(asked).tolist(),
+        }
+        if curve.censored:
+            lower, upper = curve.bounds(asked)
+            columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
+        summary = data.summary() if not (as_json or as_csv) else None
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    for row in rows:
+        row["classes"] = int(row["classes"])
+        row["median_rank"] = int(row["median_rank"])
+    if as_json:
+        terminal.say(json.dumps(_observed_json(data, rows), allow_nan=False, indent=2))
+    elif as_csv:
+        lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
+        sys.stdout.write("\n".join(lines) + "\n")
+    else:
+        terminal.say(plain_lines(str(summary)))
+        _show_observed(rows, top)
+
+
+@app.command()
+@reads_pilot
+def capacity(
+    pilot: PilotFiles,
+    target: Annotated[
+        list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
+    ],
+    method: Method = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say how many classes the system can hold before accuracy falls under a target.
+
+    For example:
+
+    headcount capacity scores.npz --target 0.9 --target 0.8
+    """
+    from headcount.favorability import check_target
+    from headcount.forecast import describe_capacity
+    from headcount.forecast import forecast as make_forecast
+
+    targets = [check_target(value) for value in target]
+    with terminal.progress():
+        data = pilot.load()
+        result = make_forecast(data, classes=data.n_classes, method=method)
+        held = [result.capacity(value) for value in targets]
+    if as_json:
+        rows = [
+            {"target": t, "classes": None if math.isinf(h) else int(h), "unbounded": math.isinf(h)}
+            for t, h in zip(targets, held, strict=True)
+        ]
+        answer = {
+            "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
+            "method": result.method, "capacity": rows, "warnings": list(result.warnings),
+        }  # fmt: skip
+        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        return
+    for value, count in zip(targets, held, strict=True):
+        if count == 1:
+            terminal.say(f"{percent(value)}: even two classes are too many.")
+        else:
+            source = "measured" if count < result.n_classes else "forecast"
+            terminal.say(f"{percent(value)}: up to {describe_capacity(count)} ({source}).")
+
+
+@app.command()
+def methods() -> None:
+    """List the forecasting methods: what each needs, costs, and when to use it."""
+    from headcount.estimators.registry import DEFAULT, METHODS
+
+    rows = [
+        [alias + (" (auto)" if alias == DEFAULT else ""), m.needs, m.cost, m.about, m.advice]
+        for alias, m in sorted(METHODS.items())
+    ]
+    terminal.show_table(["method", "needs", "cost", "what it does", "when to use it"], rows, 5)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Which 500 syllables to draw.")] = 0,
+    plot: Plot = None,
+) -> None:
+    """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
+    import numpy as np
+
+    from headcount.datasets import load_hangul
+    from headcount.forecast import forecast as make_forecast
+    from headcount.observed import observe as make_curve
+
+    _check_output(plot, [])
+    with terminal.progress():
+        everything = load_hangul()
+        drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
+        sizes = [1000, 2000, 5000, everything.n_classes]
+        result = make_forecast(everything.subset(drawn), classes=sizes)
+        truth = make_curve(everything).accuracy(sizes)
+    measured = percent(float(result.accuracy(500)))
+    terminal.say(
+        "Recognising Korean syllables in one font from how they look in another.\n"
+        f"A pilot of 500 of the 11,172 syllables gets {measured} of them right. "
+        "How well will it do on more?\n"
+    )
+    rows = [
+        [f"{k:,}", percent(float(result.accuracy(k))), percent(float(value))]
+        for k, value in zip(sizes, truth, strict=True)
+    ]
+    terminal.show_table(["classes", "forecast from 500", "truth"], rows)
+    terminal.say(
+        "\nThe pilot is one draw of 500; another one is a little different: headcount demo --seed 1"
+        "\nYour own data: headcount forecast scores.npz --classes 10000"
+    )
+    if plot is not None:
+        result.save(plot)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return 0 when done, 2 for bad input."""
+    try:
+        with terminal.spoken_warnings():
+            code = app(args=argv, prog_name="headcount", standalone_mode=False)
+        return int(code or 0)
+    except HeadcountError as error:
+        terminal.complain("error", str(error))
+        return 2
+    except typer.Abort:
+        terminal.complain("error", "interrupted.")
+        return 130
+    except Exception as error:
+        # Typer's own usage errors: a missing option, an unknown command.
+        if not hasattr(error, "format_message"):
+            raise
+        terminal.complain("error", f"{error.format_message()} See: headcount --help")
+        return 2
+
+
+def run() -> None:
+    """Entry point of the `headcount` command."""
+    sys.exit(main())
+
+
+def plain_lines(text: str) -> str:
+    """Make several lines safe for a terminal."""
+    return "\n".join(plain(line) for line in text.splitlines())
+
+
+def _numbers(text: str) -> list[int]:
+    """Parse '1000,10000' (also '1_000' and '1e4'); numbers of classes start at 2."""
+    from headcount.arrays import whole_number
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ParameterError("--classes names no number of classes; write e.g. 1000,10000.")
+    numbers = []
+    for part in parts:
+        value: Any = part.replace("_", "")
+        value = float(value) if "e" in value.lower() and _is_number(value) else value
+        numbers.append(whole_number(value, "a number of classes", 2))
+    return sorted(set(numbers))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _one_format(as_json: bool, as_csv: bool) -> None:
+    if as_json and as_csv:
+        raise ParameterError("--json and --csv exclude each other; choose one.")
+
+
+def _check_output(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse an output that cannot be written before any work is done."""
+    if output is None:
+        return
+    from headcount.plotting import check_picture
+    from headcount.writing import refuse_overwriting
+
+    refuse_overwriting(output, inputs)
+    check_picture(output)
+
+
+def _ladder(n_classes: int) -> list[int]:
+    """Return 2, 5, 10, 20, 50 ... up to the pilot's size."""
+    steps = [m * 10**e for e in range(13) for m in (1, 2, 5)]
+    return [k for k in steps if 2 <= k < n_classes] + [n_classes]
+
+
+def _show_forecast(result: Forecast) -> None:
+    rows = []
+    for k in sorted({result.n_classes, *result.classes}):
+        source = "measured" if k <= result.n_classes else "forecast"
+        rows.append([f"{k:,}", percent(float(result.accuracy(k))), source])
+    size = f"{result.n_classes:,} classes, {result.n_probes:,} probes"
+    terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
+    terminal.show_table(["classes", "accuracy", ""], rows)
+    terminal.say("\n" + result.sentences()[-1])
+    for check in result.checks:
+        terminal.complain(check.severity, check.message)
+
+
+def _show_observed(rows: list[dict[str, float]], top: int) -> None:
+    bounded = "lower" in rows[0]
+    columns = ["classes", "accuracy", f"top {top}", "mean reciprocal rank", "median rank"]
+    cells = [
+        [
+            f"{row['classes']:,}",
+            percent(row["accuracy"]),
+            percent(row[f"top_{top}"]),
+            f"{row['mean_reciprocal_rank']:.3f}",
+            f"{row['median_rank']:,}",
+            *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
+        ]
+        for row in rows
+    ]
+    terminal.say("")
+    terminal.show_table(columns + (["accuracy within"] if bounded else []), cells)
+
+
+def _observed_json(data: Pilot, rows: list[dict[str, float]]) -> dict[str, Any]:
+    return {"schema": 1, "n_classes": data.n_classes, "n_probes": data.n_probes, "observed": rows}

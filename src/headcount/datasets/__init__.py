@@ -1,0 +1,42 @@
+"""The bundled real data set."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import numpy as np
+
+from headcount.loading.files import read_npz
+from headcount.pilot import Pilot
+
+FIRST_SYLLABLE = 0xAC00
+
+
+def load_hangul() -> Pilot:
+    """All 11,172 Hangul syllables, recognised across two fonts.
+
+    Gallery: every syllable in one font. Probes: every syllable in another. Both are reduced to 32
+    small integers and compared by Euclidean distance. HANGUL.md beside the file says where it
+    comes from and how it is made.
+
+    Returns
+    -------
+    Pilot
+        Classes are named by their syllable.
+
+    Examples
+    --------
+    >>> from headcount.datasets import load_hangul
+    >>> load_hangul()
+    Pilot(11,172 classes, 11,172 probes)
+    """
+    with as_file(files(__name__) / "hangul.npz") as path:
+        members = read_npz(path)
+    syllables = np.array([chr(FIRST_SYLLABLE + i) for i in range(len(members["gallery"]))])
+    return Pilot.from_embeddings(
+        members["probes"],
+        syllables[members["probe_labels"]],
+        members["gallery"],
+        syllables,
+        metric=str(members["metric"]),
+    )

@@ -1,0 +1,7 @@
+"""Methods that learn the law of favorability from a pilot, one a file."""
+
+from headcount.estimators.base import Extrapolator
+from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.registry import METHODS, resolve
+
+__all__ = ["METHODS", "Extrapolator", "ProbitNormal", "resolve"]

@@ -1,0 +1,70 @@
+"""The contract every forecasting method follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from headcount.errors import UnsupportedError
+from headcount.favorability import Favorability
+from headcount.pilot import Pilot
+
+
+class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
+    """A method that learns the law of favorability from a pilot.
+
+    A subclass stores its keyword-only options, names itself in the class attributes below and
+    implements `_estimate`. Numbers of classes to forecast are never needed at `fit`.
+
+    Attributes
+    ----------
+    alias : str
+        Name in the registry and on the command line.
+    needs : {"losses", "beats", "scores"}
+        What the pilot must offer.
+    takes_censored : bool
+        Whether probes whose losses are only known from below can be used.
+    about, cost, advice : str
+        One phrase each for `headcount methods`: what it does, what it costs, when to use it.
+    favorability_ : Favorability
+        Set by `fit`.
+    """
+
+    alias: ClassVar[str]
+    needs: ClassVar[str] = "losses"
+    takes_censored: ClassVar[bool] = False
+    about: ClassVar[str]
+    cost: ClassVar[str]
+    advice: ClassVar[str]
+
+    favorability_: Favorability
+
+    def fit(self, pilot: Pilot) -> Self:
+        """Learn the law of favorability from a pilot."""
+        if self.needs != "losses" and not pilot.has_scores:
+            raise UnsupportedError(
+                f"method {self.alias} needs scores, but this pilot holds only counts; "
+                "make it from scores or embeddings, or choose a method that needs only losses."
+            )
+        n_censored = int(pilot.censored.sum())
+        if n_censored and not self.takes_censored:
+            raise UnsupportedError(
+                f"method {self.alias} cannot use censored probes, and {n_censored:,} of "
+                f"{pilot.n_probes:,} are; choose a likelihood method such as probit_normal."
+            )
+        self.favorability_ = self._estimate(pilot)
+        return self
+
+    def predict(self, k: Any) -> NDArray[np.float64]:
+        """Return the expected accuracy among k classes."""
+        check_is_fitted(self, "favorability_")
+        return self.favorability_.accuracy(k)
+
+    @abstractmethod
+    def _estimate(self, pilot: Pilot) -> Favorability:
+        """Return the estimated law; may set further attributes ending in an underscore."""

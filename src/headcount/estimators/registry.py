@@ -1,0 +1,36 @@
+"""Names of the methods."""
+
+from __future__ import annotations
+
+from sklearn.base import clone
+
+from headcount.errors import ParameterError
+from headcount.estimators.base import Extrapolator
+from headcount.estimators.probit_normal import ProbitNormal
+
+METHODS: dict[str, type[Extrapolator]] = {method.alias: method for method in (ProbitNormal,)}
+DEFAULT = ProbitNormal.alias
+
+
+def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extrapolator:
+    """Return an unfitted estimator for an alias, for "auto", or for an instance (cloned).
+
+    Parameters
+    ----------
+    method : str or Extrapolator
+        An alias of `METHODS`, ``"auto"`` for the default, or an estimator with options of its own.
+    random_state : int, optional
+        Given to methods made from an alias that draw random numbers.
+    """
+    if isinstance(method, Extrapolator):
+        copy: Extrapolator = clone(method)
+        return copy
+    alias = DEFAULT if method == "auto" else method
+    if alias not in METHODS:
+        raise ParameterError(
+            f"unknown method {method!r}; choose one of auto, {', '.join(sorted(METHODS))}."
+        )
+    estimator = METHODS[alias]()
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=random_state)
+    return estimator

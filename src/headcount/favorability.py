@@ -1,0 +1,171 @@
+"""Favorability: the one distribution behind accuracy at every number of classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincc
+
+from headcount import arrays
+from headcount.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReversedROC:
+    """A reversed ROC curve as a step function: `share` of probes reached at `rate` of rivals.
+
+    Between two rates the curve keeps the share of the lower one.
+    """
+
+    rate: Floats
+    share: Floats
+
+
+class Favorability:
+    r"""The law of U, the chance that a probe's true class outscores one random other class.
+
+    Held as weights on nodes of p = 1 - U, because what decides large numbers of classes is how
+    small p is, and 1 - 1e-12 has few digits left. Atoms at p = 0 (never beaten) and p = 1 (beaten
+    by all) are ordinary nodes. Everything asked for is a mean over the nodes, first of all
+
+    .. math:: \text{accuracy}(k) = E[U^{k-1}] = E[\exp((k-1) \log(1 - p))].
+
+    Parameters
+    ----------
+    p : array
+        Nodes in [0, 1].
+    weights : array
+        Their weights, non-negative; scaled to sum to one.
+
+    References
+    ----------
+    Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for recognition tasks*,
+    Theorem 2; Slavutsky and Benjamini (2021), Theorem 1.
+
+    Examples
+    --------
+    A fifth of the probes is never beaten, the rest loses to one rival in a thousand:
+
+    >>> law = Favorability([0.0, 0.001], [0.2, 0.8])
+    >>> law.accuracy([1, 2, 1001]).round(3).tolist()
+    [1.0, 0.999, 0.494]
+    >>> law.capacity(0.9)
+    134
+    >>> law.capacity(0.2)
+    inf
+    """
+
+    def __init__(self, p: Any, weights: Any) -> None:
+        nodes = np.asarray(p, dtype=np.float64)
+        mass = np.asarray(weights, dtype=np.float64)
+        if nodes.ndim != 1 or nodes.shape != mass.shape or len(nodes) == 0:
+            raise ParameterError("nodes and weights must be two lists of the same length.")
+        if not ((nodes >= 0) & (nodes <= 1)).all():
+            raise ParameterError("nodes of p must lie between 0 and 1.")
+        if not ((mass >= 0) & np.isfinite(mass)).all() or mass.sum() <= 0:
+            raise ParameterError("weights must be finite, not negative, and not all zero.")
+        kept = mass > 0
+        self.p, where = np.unique(nodes[kept], return_inverse=True)
+        self.weights = np.bincount(where, mass[kept] / mass.sum())
+        with np.errstate(divide="ignore"):
+            self._log_u = np.log1p(-self.p)
+        for array in (self.p, self.weights, self._log_u):
+            array.flags.writeable = False
+
+    def accuracy(self, k: Any) -> Floats:
+        """Return the expected accuracy among k classes, for any k up to 1e12 and beyond."""
+        draws = arrays.class_counts(k) - 1
+        exponent = np.multiply.outer(draws, np.where(np.isinf(self._log_u), -1e300, self._log_u))
+        wrong = -np.expm1(exponent) @ self.weights
+        # Near one the error has the digits, near zero the accuracy itself.
+        right = np.exp(exponent) @ self.weights
+        return np.where(wrong < 0.5, 1 - wrong, right)
+
+    def top(self, m: int, k: Any) -> Floats:
+        """Chance that the true class is among the best m of k classes."""
+        m = arrays.whole_number(m, "m", 1)
+        counts = arrays.class_counts(k)
+        inside = np.maximum(counts - m, 1.0)
+        # At most m - 1 of k - 1 rivals win: the binomial sum as an incomplete beta function of p.
+        chance = betaincc(m, inside[..., None], self.p) @ self.weights
+        return np.where(counts <= m, 1.0, chance)
+
+    def cdf(self, u: Any) -> Floats:
+        """D(u) = P(U <= u), which the papers call discriminability."""
+        bound = 1 - np.asarray(u, dtype=np.float64)
+        below = np.concatenate([[0.0], np.cumsum(self.weights)])
+        return np.asarray(np.maximum(1 - below[np.searchsorted(self.p, bound, side="left")], 0.0))
+
+    discriminability = cdf
+
+    def quantile(self, q: Any) -> Floats:
+        """Smallest u with P(U <= u) >= q."""
+        level = np.asarray(q, dtype=np.float64)
+        if not ((level >= 0) & (level <= 1)).all():
+            raise ParameterError("a quantile level must lie between 0 and 1.")
+        reached = np.cumsum(self.weights[::-1])
+        place = np.searchsorted(reached, level - 1e-12, side="left")
+        return np.asarray(1 - self.p[::-1][np.minimum(place, len(self.p) - 1)])
+
+    def reversed_roc(self) -> ReversedROC:
+        """Share of probes whose true class beats all but the best `rate` of rivals.
+
+        That is P(p < rate), so that the curve at 1 - u is one minus D(u); it jumps right after
+        each node. The area under it is the expected accuracy between two classes.
+        """
+        rate = np.concatenate([[0.0], self.p, [1.0]])
+        share = np.concatenate([[0.0], np.cumsum(self.weights), [1.0]])
+        return ReversedROC(rate, share)
+
+    @property
+    def reversed_auc(self) -> float:
+        """Area under the reversed ROC: E[U], the expected accuracy between two classes."""
+        return float(1 - self.p @ self.weights)
+
+    @property
+    def asymptote(self) -> float:
+        """Accuracy that remains however many classes there are: the atom at p = 0."""
+        return float(self.weights[0]) if self.p[0] == 0 else 0.0
+
+    def capacity(self, target: float) -> int | float:
+        """Largest number of classes at which accuracy is still at least `target`.
+
+        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        """
+        target = check_target(target)
+        if self.asymptote >= target:
+            return math.inf
+        if self.accuracy(2) < target:
+            return 1
+        low = 2.0
+        while self.accuracy(low * 2) >= target:
+            low *= 2
+            if low > 1e300:
+                return math.inf
+        high = low * 2
+        while high - low > max(0.5, low * 1e-15):
+            middle = np.floor(low + (high - low) / 2)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.accuracy(middle) >= target else (low, middle)
+        return int(low)
+
+    def __repr__(self) -> str:
+        return f"Favorability({len(self.p):,} nodes, two-class accuracy {self.reversed_auc:.3f})"
+
+
+def check_target(target: Any) -> float:
+    """Return a target accuracy, refused unless it lies in (0, 1]."""
+    try:
+        value = float(target)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 < value <= 1:
+        raise ParameterError(f"a target accuracy must lie above 0 and up to 1, but is {target!r}.")
+    return value

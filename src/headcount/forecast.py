@@ -1,0 +1,437 @@
+"""forecast() and Forecast: the object a user holds."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.checks import Check, run_checks
+from headcount.errors import (
+    DataError,
+    ExtrapolationWarning,
+    HeadcountWarning,
+    MissingExtraError,
+    ParameterError,
+)
+from headcount.estimators import Extrapolator, resolve
+from headcount.favorability import Favorability, check_target
+from headcount.loading import load
+from headcount.losses import LossTable
+from headcount.observed import Observed, observe
+from headcount.pilot import Pilot
+from headcount.wording import about, percent
+from headcount.writing import write_atomically
+
+if TYPE_CHECKING:
+    from headcount.plotting import AccuracyDisplay
+
+Floats = NDArray[np.float64]
+
+SCHEMA = 1
+POINTS = 60
+FAR = 100
+TARGETS = (0.9, 0.8, 0.5)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy against classes: observed up to the pilot's size, forecast beyond.
+
+    `lower` and `upper` are None as long as there are no intervals.
+    """
+
+    classes: NDArray[np.int64]
+    accuracy: Floats
+    region: NDArray[np.str_]
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+
+def forecast(
+    data: Any,
+    labels: Any = None,
+    *,
+    classes: Any,
+    method: str | Extrapolator = "auto",
+    confidence: float = 0.9,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Forecast:
+    """Forecast accuracy at numbers of classes you have not measured.
+
+    Parameters
+    ----------
+    data : Pilot, path or score matrix
+        What was measured. A matrix has one row a probe and one column a class.
+    labels : sequence, optional
+        True class of each row, where `data` is a matrix.
+    classes : int or sequence of int
+        Numbers of classes asked about.
+    method : str or Extrapolator
+        An alias (see `headcount methods`) or an estimator with options of its own.
+    confidence : float
+        Level of the intervals.
+    random_state : int
+        Seed of methods that draw random numbers.
+    n_jobs : int, optional
+        How many processes resampling may use.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> import headcount
+    >>> pilot = headcount.Pilot.from_losses([0] * 80 + [1] * 10 + [4] * 10, n_classes=100)
+    >>> result = headcount.forecast(pilot, classes=[100, 1000])
+    >>> result.accuracy([100, 1000]).round(2).tolist()
+    [0.8, 0.53]
+    """
+    asked = np.atleast_1d(arrays.class_counts(classes)).astype(np.int64)
+    if asked.size == 0:
+        raise ParameterError("classes names no number of classes; give at least one.")
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pilot = _as_pilot(data, labels)
+        estimator = resolve(method, random_state).fit(pilot)
+        _warn_if_far(pilot.n_classes, int(asked.max()))
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    observed = observe(pilot)
+    return Forecast(
+        observed=observed,
+        favorability=estimator.favorability_,
+        classes=tuple(int(k) for k in np.unique(asked)),
+        n_probes=pilot.n_probes,
+        method=estimator.alias,
+        confidence=float(confidence),
+        checks=run_checks(observed, estimator.favorability_),
+        warnings=tuple(str(w.message) for w in caught if issubclass(w.category, HeadcountWarning)),
+    )
+
+
+class Forecast:
+    """Accuracy at any number of classes: measured up to the pilot's size, forecast beyond.
+
+    Made by `forecast`; everything is a function of the observed curve and one fitted law.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        Size of the pilot.
+    classes : tuple of int
+        Numbers of classes asked about.
+    method : str
+        Alias of the method.
+    confidence : float
+        Level of the intervals.
+    observed : Observed
+        What the pilot itself says, up to its own size.
+    favorability : Favorability
+        The fitted law.
+    checks : tuple of Check
+        What to know before believing it.
+    warnings : tuple of str
+        What was said on the way.
+    backtest : None
+        No back-test has been run.
+    """
+
+    backtest = None
+
+    def __init__(
+        self,
+        *,
+        observed: Observed,
+        favorability: Favorability,
+        classes: tuple[int, ...],
+        n_probes: int,
+        method: str,
+        confidence: float,
+        checks: tuple[Check, ...] = (),
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        self.observed = observed
+        self.favorability = favorability
+        self.classes = classes
+        self.n_classes = observed.n_classes
+        self.n_probes = n_probes
+        self.method = method
+        self.confidence = confidence
+        self.checks = checks
+        self.warnings = warnings
+        self.curve = self._curve()
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def accuracy(self, k: Any) -> Floats:
+        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
+        return self._either(k, self.observed.accuracy, self.favorability.accuracy)
+
+    def top(self, m: int, k: Any) -> Floats:
+        """Chance that the true class is among the best m of k."""
+        return self._either(
+            k,
+            lambda inside: self.observed.top(m, inside),
+            lambda beyond: self.favorability.top(m, beyond),
+        )
+
+    def interval(
+        self, k: Any, kind: str = "expected", by: str = "resampling"
+    ) -> tuple[Floats, Floats] | None:
+        """Interval for the accuracy among k classes; None: this version computes none."""
+        arrays.class_counts(k)
+        arrays.choice(kind, "kind", ("expected", "new_set", "grown_set"))
+        arrays.choice(by, "by", ("resampling", "asymptotic"))
+        return None
+
+    def capacity(self, target: float) -> int | float:
+        """Largest number of classes at which accuracy is still at least `target`.
+
+        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        """
+        target = check_target(target)
+        if float(self.observed.accuracy(self.n_classes)) >= target:
+            return max(self.n_classes, self.favorability.capacity(target))
+        low, high = 1, self.n_classes
+        while high - low > 1:
+            middle = (low + high) // 2
+            if float(self.observed.accuracy(middle)) >= target:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def capacity_interval(self, target: float) -> tuple[float, float] | None:
+        """Interval for the capacity; None: this version computes none."""
+        check_target(target)
+        return None
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command line prints as JSON: the answers, without the fitted law."""
+        asked = np.array(self.classes)
+        inside = np.unique(np.append(asked[asked <= self.n_classes], self.n_classes))
+        beyond = asked[asked > self.n_classes]
+        return {
+            "schema": SCHEMA,
+            "n_classes": self.n_classes,
+            "n_probes": self.n_probes,
+            "method": self.method,
+            "confidence": self.confidence,
+            "observed": self._points(inside),
+            "forecast": self._points(beyond),
+            "checks": [check.to_dict() for check in self.checks],
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON, enough for `from_json` to answer any question again."""
+        table, law = self.observed.table, self.favorability
+        state = {
+            "classes": list(self.classes),
+            "n_rivals": table.n_rivals,
+            "losses": table.losses.tolist(),
+            "weights": table.weights.tolist(),
+            "censored": np.flatnonzero(table.censored).tolist(),
+            "p": law.p.tolist(),
+            "mass": law.weights.tolist(),
+        }
+        return json.dumps(self.to_dict() | {"state": state}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Forecast:
+        """Return the forecast that `to_json` wrote, refused if it is not one."""
+        try:
+            held = json.loads(text, parse_constant=_refuse_constant)
+            if held["schema"] != SCHEMA:
+                raise DataError(
+                    f"this forecast has schema {held['schema']!r}; this version reads {SCHEMA}."
+                )
+            state = held["state"]
+            losses = arrays.as_counts(state["losses"], "losses")
+            weights = np.asarray(state["weights"], dtype=np.float64)
+            censored = np.zeros(len(losses), np.bool_)
+            censored[np.asarray(state["censored"], dtype=np.int64)] = True
+            n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
+            _check_table(losses, weights, n_rivals)
+            return cls(
+                observed=Observed(LossTable(losses, weights, censored, n_rivals)),
+                favorability=Favorability(state["p"], state["mass"]),
+                classes=tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
+                n_probes=arrays.whole_number(held["n_probes"], "n_probes", 1),
+                method=str(held["method"]),
+                confidence=float(held["confidence"]),
+                checks=tuple(Check(**check) for check in held["checks"]),
+                warnings=tuple(str(warning) for warning in held["warnings"]),
+            )
+        except (json.JSONDecodeError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise DataError(
+                f"this is not a forecast written by to_json: {error}; write it again."
+            ) from error
+
+    def to_frame(self) -> Any:
+        """Return the curve as a pandas DataFrame with columns classes, accuracy and region."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("to_frame()", "io") from error
+        return pd.DataFrame(self._columns())
+
+    def to_csv(self) -> str:
+        """Return the curve as CSV text."""
+        columns = self._columns()
+        lines = [",".join(columns)]
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            lines.append(",".join(str(cell) for cell in row))
+        return "\n".join(lines) + "\n"
+
+    def plot(self, ax: Any = None, *, target: float | None = None) -> AccuracyDisplay:
+        """Draw accuracy against classes; needs the extra `plot`."""
+        from headcount.plotting import AccuracyDisplay
+
+        return AccuracyDisplay.from_forecast(self, target=target).plot(ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forecast as .json or .csv, or its picture as .png, .svg or .pdf."""
+        suffix = Path(path).suffix.lower()
+        if suffix in (".json", ".csv"):
+            text = self.to_json() if suffix == ".json" else self.to_csv()
+            write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+        else:
+            from headcount.plotting import AccuracyDisplay
+
+            AccuracyDisplay.from_forecast(self).save(path)
+
+    def sentences(self) -> list[str]:
+        """Return the answer in words, first the numbers asked for, then what it can hold."""
+        lines = [
+            f"At {k:,} classes: {percent(float(self.accuracy(k)))}"
+            + (" (measured)." if k <= self.n_classes else ".")
+            for k in self.classes
+        ]
+        return [*lines, self._capacities()]
+
+    def __repr__(self) -> str:
+        title = (
+            f"Forecast from {self.n_classes:,} classes and {self.n_probes:,} probes ({self.method})"
+        )
+        notes = [f"Check: {check.message}" for check in self.checks]
+        return "\n  ".join([title, *self.sentences(), *notes])
+
+    def _repr_html_(self) -> str:
+        head, *rest = (html.escape(line) for line in repr(self).split("\n  "))
+        items = "".join(f"<li>{line}</li>" for line in rest)
+        return f"<div><strong>{head}</strong><ul>{items}</ul></div>"
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _either(self, k: Any, inside: Any, beyond: Any) -> Floats:
+        counts = arrays.class_counts(k)
+        values = np.empty(counts.shape)
+        known = counts <= self.n_classes
+        if known.any():
+            values[known] = inside(counts[known])
+        if not known.all():
+            values[~known] = beyond(counts[~known])
+        return values
+
+    def _curve(self) -> Curve:
+        grid = np.geomspace(2, max(self.n_classes, *self.classes), POINTS).round()
+        ends = [2, self.n_classes, *self.classes]
+        classes = np.unique(np.concatenate([grid, ends])).astype(np.int64)
+        region = np.where(classes <= self.n_classes, "observed", "forecast")
+        curve = Curve(classes, self.accuracy(classes), region)
+        for array in (curve.classes, curve.accuracy, curve.region):
+            array.flags.writeable = False
+        return curve
+
+    def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
+        values = self.accuracy(classes)
+        return [
+            {"classes": int(k), "accuracy": float(value)}
+            for k, value in zip(classes, values, strict=True)
+        ]
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {
+            "classes": self.curve.classes,
+            "accuracy": self.curve.accuracy,
+            "region": self.curve.region,
+        }
+
+    def _capacities(self) -> str:
+        parts = []
+        for target in TARGETS:
+            held = self.capacity(target)
+            if held == 1:
+                continue
+            parts.append(f"{percent(target)} up to {describe_capacity(held)}")
+        if not parts:
+            return f"Even two classes are too many for {percent(TARGETS[-1])}."
+        return "It stays at or above " + ", ".join(parts) + "."
+
+
+def describe_capacity(held: int | float) -> str:
+    """Return a capacity in words.
+
+    Examples
+    --------
+    >>> describe_capacity(2345), describe_capacity(math.inf)
+    ('about 2,300 classes', 'any number of classes')
+    """
+    approximate = 100 <= held <= 1e12
+    return ("about " if approximate else "") + about(held) + " classes"
+
+
+def _as_pilot(data: Any, labels: Any) -> Pilot:
+    if isinstance(data, Pilot):
+        if labels is not None:
+            raise ParameterError("a Pilot has its own labels; leave labels out.")
+        return data
+    if isinstance(data, str | os.PathLike):
+        return load(data, labels=labels)
+    if labels is None:
+        raise ParameterError("a score matrix needs labels: the true class of each row.")
+    return Pilot.from_scores(data, labels)
+
+
+def _warn_if_far(n_classes: int, largest: int) -> None:
+    if largest > FAR * n_classes:
+        warnings.warn(
+            f"{largest:,} classes are {about(largest / n_classes)} times the pilot's "
+            f"{n_classes:,}; nothing in the pilot shows what happens so far out. "
+            "A larger pilot is needed to be sure.",
+            ExtrapolationWarning,
+            stacklevel=3,
+        )
+
+
+def _check_table(losses: NDArray[np.int64], weights: Floats, n_rivals: int) -> None:
+    sound = (
+        len(losses) == len(weights)
+        and len(losses) > 0
+        and losses.max() <= n_rivals
+        and bool((weights >= 0).all())
+        and math.isclose(float(weights.sum()), 1.0, abs_tol=1e-6)
+    )
+    if not sound:
+        raise DataError("the losses and weights of this forecast do not fit together.")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise DataError(f"a forecast must not hold {name}; write it again with to_json.")

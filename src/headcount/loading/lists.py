@@ -1,0 +1,272 @@
+"""Ranked lists that end before the whole gallery does: TREC runs and nearest neighbours.
+
+A list shows who scored above the true class only as far as it goes. Where the true class is not
+in it, all that is known is that at least so many others beat it: the probe is *censored* there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.errors import AssumptionWarning, DataError, ParameterError
+from headcount.pilot import Pilot
+
+Run = dict[str, dict[str, float]]
+
+
+def pilot_from_neighbours(
+    ids: Any,
+    distances: Any,
+    labels: Any,
+    n_classes: int,
+    *,
+    gallery_labels: Any = None,
+    higher_is_better: bool = False,
+    average: str = "macro",
+    tie_rule: str = "random",
+) -> Pilot:
+    """Make a pilot from the neighbour lists of an approximate index.
+
+    Parameters
+    ----------
+    ids : array of shape (n_probes, depth)
+        What the index returned for each probe, gallery row numbers (-1 for none) or class names.
+    distances : array of shape (n_probes, depth)
+        Their distances, in any order.
+    labels : sequence
+        True class of each probe.
+    n_classes : int
+        How many classes the index holds.
+    gallery_labels : sequence, optional
+        Class of each gallery row; by default row i is class i.
+    higher_is_better : bool
+        True for similarities, as an inner-product index returns.
+    average, tie_rule
+        See `Pilot`.
+
+    Returns
+    -------
+    Pilot
+        Probes whose class is not in their list are censored at the number of classes in it.
+
+    Examples
+    --------
+    The second probe's class, 7, is not among its two neighbours:
+
+    >>> from headcount.loading import pilot_from_neighbours
+    >>> pilot = pilot_from_neighbours([[3, 5], [1, 2]], [[0.1, 0.4], [0.2, 0.3]], [5, 7], 100)
+    >>> pilot.losses.tolist(), pilot.censored.tolist()
+    ([1, 2], [False, True])
+    """
+    found = np.asarray(ids)
+    scores = arrays.as_matrix(distances, "distances").astype(np.float64)
+    true = arrays.as_labels(labels, "labels")
+    n_classes = arrays.whole_number(n_classes, "n_classes", 2)
+    if found.shape != scores.shape or len(found) != len(true):
+        raise DataError(
+            f"ids {found.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
+            "ids and distances need the same shape and one row for each label."
+        )
+    flat = arrays.as_labels(found.ravel(), "ids")
+    valid = np.ones(len(flat), np.bool_) if flat.dtype.kind == "U" else flat >= 0
+    probe = np.repeat(np.arange(len(found)), found.shape[1])[valid]
+    score = (scores if higher_is_better else -scores).ravel()[valid]
+    bad = np.zeros(len(found), np.bool_)
+    bad[probe[~np.isfinite(score)]] = True
+    arrays.refuse_not_finite(bad, scores, "distances")
+    classes = _classes_of(flat[valid], gallery_labels)
+    losses, ties, censored = _compare(probe, classes, score, true)
+    return Pilot.from_losses(
+        np.minimum(losses, n_classes - 1),
+        n_classes,
+        ties=ties,
+        censored=censored,
+        labels=true,
+        average=average,
+        tie_rule=tie_rule,
+    )
+
+
+def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
+    if gallery_labels is None:
+        return ids
+    names = arrays.as_labels(gallery_labels, "gallery labels")
+    arrays.refuse(
+        ids >= len(names),
+        "ids",
+        f"point past the {len(names):,} gallery labels",
+        lambda i: f"id {ids[i]}",
+        "give one gallery label for each row in the index",
+    )
+    return np.asarray(names[ids])
+
+
+def _compare(
+    probe: NDArray[np.intp], classes: NDArray[Any], score: NDArray[np.float64], true: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Losses, ties and censoring of each probe from its listed classes, the best entry of each."""
+    both = np.concatenate([classes.astype(str), true.astype(str)])
+    codes = np.unique(both, return_inverse=True)[1]
+    listed, own = codes[: len(classes)], codes[len(classes) :]
+    order = np.lexsort((-score, listed, probe))
+    probe, listed, score = probe[order], listed[order], score[order]
+    first = np.ones(len(probe), np.bool_)
+    first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
+    probe, listed, score = probe[first], listed[first], score[first]
+    mine = listed == own[probe]
+    level = np.full(len(true), -np.inf)
+    level[probe[mine]] = score[mine]
+    losses = np.bincount(probe[~mine & (score > level[probe])], minlength=len(true))
+    ties = np.bincount(probe[~mine & (score == level[probe])], minlength=len(true))
+    return losses, ties, np.isneginf(level)
+
+
+def pilot_from_trec(
+    run: Path, qrels: Path, n_classes: int | None, average: str = "macro", tie_rule: str = "random"
+) -> Pilot:
+    """Make a pilot from a TREC run and its relevance judgements.
+
+    Every query is a probe and every document a class. Of several relevant documents the best
+    scored one counts, and the others are not counted against it. The rank column is ignored.
+
+    Parameters
+    ----------
+    run : Path
+        Lines of query, Q0, document, rank, score, tag.
+    qrels : Path
+        Lines of query, iteration, document, relevance.
+    n_classes : int
+        How many documents the collection holds.
+    average, tie_rule : str
+        See `Pilot`; queries weigh the same either way.
+
+    Returns
+    -------
+    Pilot
+        Queries whose relevant document is not in the run are censored at the depth returned.
+    """
+    if n_classes is None:
+        raise ParameterError(
+            "a TREC run does not say how many documents the collection holds; give n_classes "
+            "(--n-classes)."
+        )
+    size = arrays.whole_number(n_classes, "n_classes", 2)
+    scores, relevant = _read_run(run), _read_qrels(qrels)
+    queries = sorted(set(scores) & set(relevant))
+    _explain_gaps(scores, relevant, queries, run)
+    n_documents = len({document for query in scores.values() for document in query})
+    if n_documents > size:
+        raise DataError(
+            f"{run.name} names {n_documents:,} documents, but n_classes is {size:,}; "
+            "give the size of the whole collection."
+        )
+    rows = np.array([_place(scores[query], relevant[query]) for query in queries], dtype=np.int64)
+    return Pilot.from_losses(
+        np.minimum(rows[:, 0], size - 1),
+        size,
+        ties=rows[:, 1],
+        censored=rows[:, 2].astype(np.bool_),
+        average=average,
+        tie_rule=tie_rule,
+    )
+
+
+def _place(scores: dict[str, float], relevant: set[str]) -> tuple[int, int, bool]:
+    """Losses, ties and whether the query is censored."""
+    rivals = [score for document, score in scores.items() if document not in relevant]
+    found = [scores[document] for document in relevant if document in scores]
+    if not found:
+        return len(rivals), 0, True
+    best = max(found)
+    return sum(s > best for s in rivals), sum(s == best for s in rivals), False
+
+
+def _explain_gaps(
+    scores: Run, relevant: dict[str, set[str]], queries: list[str], run: Path
+) -> None:
+    if not queries:
+        raise DataError(
+            f"no query of {run.name} has a relevant document in the qrels; check that both use the "
+            "same query names."
+        )
+    if len(scores) > len(queries):
+        missing = sorted(set(scores) - set(relevant))
+        warnings.warn(
+            f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
+            f"the qrels (first: {missing[0]}) and are left out.",
+            AssumptionWarning,
+            stacklevel=4,
+        )
+    if len(relevant) > len(queries):
+        missing = sorted(set(relevant) - set(scores))
+        warnings.warn(
+            f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
+            f"(first: {missing[0]}) and are left out.",
+            AssumptionWarning,
+            stacklevel=4,
+        )
+    several = [query for query in queries if len(relevant[query]) > 1]
+    if several:
+        warnings.warn(
+            f"{len(several):,} of {len(queries):,} queries have several relevant documents "
+            f"(first: {several[0]}); the best scored one counts, the others do not compete.",
+            AssumptionWarning,
+            stacklevel=4,
+        )
+
+
+def _read_run(path: Path) -> Run:
+    run: Run = defaultdict(dict)
+    for number, cells in _lines(path, 5, "query Q0 document rank score tag"):
+        query, document = cells[0], cells[2]
+        try:
+            score = float(cells[4])
+        except ValueError:
+            score = float("nan")
+        if not np.isfinite(score):
+            raise DataError(
+                f"{path.name}: line {number} has score {cells[4]!r}, not a finite number; "
+                "repair or remove it."
+            )
+        if document in run[query]:
+            raise DataError(
+                f"{path.name}: line {number} lists document {document} again for query {query}; "
+                "list each document once."
+            )
+        run[query][document] = score
+    return run
+
+
+def _read_qrels(path: Path) -> dict[str, set[str]]:
+    relevant: dict[str, set[str]] = defaultdict(set)
+    for number, cells in _lines(path, 4, "query iteration document relevance"):
+        try:
+            grade = float(cells[3])
+        except ValueError:
+            raise DataError(
+                f"{path.name}: line {number} has relevance {cells[3]!r}, not a number; repair it."
+            ) from None
+        if grade > 0:
+            relevant[cells[0]].add(cells[2])
+    return relevant
+
+
+def _lines(path: Path, least: int, form: str) -> Any:
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            cells = line.split()
+            if not cells:
+                continue
+            if len(cells) < least:
+                raise DataError(
+                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
+                    f"'{form}'."
+                )
+            yield number, cells

@@ -1,0 +1,521 @@
+"""Pilot: what was measured, validated once and immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.classes import Groups, enough, groups_of, positions, refuse_duplicates
+from headcount.classifiers import classifier_scores
+from headcount.errors import DataError, UnsupportedError
+from headcount.gallery import enrolled, leave_one_out
+from headcount.losses import LossTable, checked_counts, collapse
+from headcount.ranks import METRICS, Beats, Pieces, ScoreMatrix, Source
+from headcount.summary import PilotSummary, favorability, summarise
+
+AVERAGES = ("macro", "micro")
+TIE_RULES = ("random", "lose", "win")
+BEATS_BUDGET = 1 << 30
+REVERSED = 0.4
+
+
+class Pilot:
+    """The experiment you have: K classes, N probes, and how the true class of each probe fared.
+
+    Make one with `from_scores`, `from_embeddings`, `from_losses` or `from_classifier`; read one
+    from files with `headcount.load`. Rows keep the order they were given in; every method works on
+    `table()`, whose order does not depend on it.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        K and N.
+    class_names : ndarray
+        Name of each class, in ascending order for embeddings, in column order for scores.
+    labels : ndarray of int64 or None
+        For each probe, the position of its true class in `class_names`.
+    losses, ties : ndarray of int64
+        For each probe, how many wrong classes score above, and equal to, its true class.
+    censored : ndarray of bool
+        Whether `losses` is only a lower bound.
+    weights : ndarray of float64
+        Weight of each probe in an average; they sum to one.
+    average : {"macro", "micro"}
+        Macro: every class with probes weighs the same. Micro: every probe does.
+    tie_rule : {"random", "lose", "win"}
+        What happens when a wrong class scores exactly as the true one. Random: each of the tied
+        classes is chosen with the same chance, and results are exact expectations.
+    groups : ndarray or None
+        Group of each class, for classes that belong together (the alphabet of a character).
+
+    Examples
+    --------
+    >>> import headcount
+    >>> scores = [[0.9, 0.1, 0.3], [0.2, 0.8, 0.8], [0.7, 0.5, 0.1]]
+    >>> pilot = headcount.Pilot.from_scores(scores, [0, 1, 2])
+    >>> pilot.losses.tolist(), pilot.ties.tolist()
+    ([0, 0, 2], [0, 1, 0])
+    """
+
+    def __init__(
+        self,
+        losses: NDArray[np.int64],
+        ties: NDArray[np.int64],
+        class_names: NDArray[Any],
+        *,
+        n_classes: int,
+        censored: NDArray[np.bool_] | None = None,
+        labels: NDArray[np.int64] | None = None,
+        source: Source | None = None,
+        beats: Beats | None = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: NDArray[Any] | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_probes = len(losses)
+        self.average = arrays.choice(average, "average", AVERAGES)
+        self.tie_rule = arrays.choice(tie_rule, "tie_rule", TIE_RULES)
+        self.losses = _frozen(losses)
+        self.ties = _frozen(ties)
+        self.censored = _frozen(np.zeros(len(losses), np.bool_) if censored is None else censored)
+        self.labels = None if labels is None else _frozen(labels)
+        self.class_names = _frozen(class_names)
+        self.groups = None if groups is None else _frozen(groups)
+        self.weights = _frozen(self._weights())
+        self._source = source
+        self._beats = beats
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse changes: a pilot is what was measured; only the beats list is filled in later."""
+        if getattr(self, "_sealed", False) and name != "_beats":
+            raise AttributeError("a Pilot cannot be changed; make a new one")
+        super().__setattr__(name, value)
+
+    # -- constructors ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: Any,
+        labels: Any,
+        *,
+        class_names: Any = None,
+        higher_is_better: bool | None = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+    ) -> Pilot:
+        """Make a pilot from a score matrix, one row a probe and one column a class.
+
+        Parameters
+        ----------
+        scores : array, frame or tensor of shape (n_probes, n_classes)
+            Any integer or floating type, memory-mapped or not; it is read once and never copied
+            whole. The columns of a frame name the classes.
+        labels : sequence of int or str
+            True class of each probe: its column number, or its name where classes have names.
+        class_names : sequence, optional
+            Name of each column.
+        higher_is_better : bool, optional
+            False for distances. When not stated, higher is taken to be better, and scores that
+            would then be worse than guessing are refused.
+        average, tie_rule, groups
+            See `Pilot`. `groups` lists the group of each column, or maps class names to groups.
+
+        Returns
+        -------
+        Pilot
+        """
+        matrix = arrays.as_matrix(scores, "scores")
+        n_probes, n_classes = matrix.shape
+        enough(n_classes, n_probes)
+        names = arrays.column_names(scores) if class_names is None else class_names
+        names = np.arange(n_classes) if names is None else arrays.as_labels(names, "class names")
+        arrays.same_length(names, "class names", n_classes, "columns")
+        given = arrays.as_labels(labels, "labels")
+        arrays.same_length(given, "labels", n_probes, "rows of scores")
+        true = positions(given, names)
+        source = ScoreMatrix(matrix, true, higher_is_better is not False)
+        losses, ties = source.count()
+        arrays.refuse_not_finite(source.bad > 0, matrix, "scores")
+        _refuse_constant(ties, n_classes)
+        pilot = cls(
+            losses,
+            ties,
+            names,
+            n_classes=n_classes,
+            labels=true,
+            source=source,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+        )
+        if higher_is_better is None:
+            _refuse_reversed(pilot)
+        return pilot
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        probes: Any,
+        probe_labels: Any,
+        gallery: Any = None,
+        gallery_labels: Any = None,
+        *,
+        metric: str = "euclidean",
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+    ) -> Pilot:
+        """Make a pilot from probe vectors and enrolled (gallery) vectors.
+
+        Parameters
+        ----------
+        probes : array of shape (n_probes, n_dimensions)
+            Read block by block, so it may be memory-mapped. No score matrix is ever held.
+        probe_labels : sequence of int or str
+            True class of each probe.
+        gallery : array of shape (n_gallery, n_dimensions), optional
+            Enrolled vectors; several of one class are allowed, and its best score counts. Without
+            a gallery every row of `probes` is compared with all others (leave one out); classes
+            with a single row then only compete.
+        gallery_labels : sequence of int or str, optional
+            Class of each gallery row; by default row i is class i.
+        metric : {"euclidean", "cosine", "dot"}
+            How vectors are compared. A vector of length zero has cosine 0 with everything.
+        average, tie_rule, groups
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+        """
+        arrays.choice(metric, "metric", tuple(METRICS))
+        vectors = arrays.as_matrix(probes, "probes")
+        arrays.finite_vectors(vectors, "probes")
+        given = arrays.as_labels(probe_labels, "probe labels")
+        arrays.same_length(given, "probe labels", len(vectors), "probes")
+        if gallery is None:
+            if gallery_labels is not None:
+                raise DataError(
+                    "gallery labels were given without a gallery; give both or neither."
+                )
+            source, names = leave_one_out(vectors, given, metric)
+        else:
+            source, names = enrolled(vectors, given, gallery, gallery_labels, metric)
+        losses, ties = source.count()
+        _refuse_constant(ties, source.n_classes)
+        return cls(
+            losses,
+            ties,
+            names,
+            n_classes=source.n_classes,
+            labels=source.true,
+            source=source,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+        )
+
+    @classmethod
+    def from_losses(
+        cls,
+        losses: Any,
+        n_classes: int,
+        *,
+        ties: Any = None,
+        censored: Any = None,
+        labels: Any = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+    ) -> Pilot:
+        """Make a pilot from counts alone.
+
+        Parameters
+        ----------
+        losses : sequence of int
+            For each probe, how many wrong classes score above its true class (its rank minus one).
+        n_classes : int
+            How many classes competed, the true one included.
+        ties : sequence of int, optional
+            How many wrong classes score exactly as the true one.
+        censored : sequence of bool, optional
+            True where `losses` is only a lower bound, as when a list was cut off before the true
+            class appeared.
+        labels : sequence of int or str, optional
+            True class of each probe. Without labels every probe weighs the same.
+        average, tie_rule, groups
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> from headcount import Pilot
+        >>> Pilot.from_losses([0, 0, 3], n_classes=10).summary().accuracy
+        0.6666666666666666
+        """
+        n_classes = arrays.whole_number(n_classes, "n_classes", 1)
+        lost, tied, cut = checked_counts(losses, ties, censored, n_classes)
+        enough(n_classes, len(lost))
+        names, true = np.arange(0), None
+        if labels is not None:
+            given = arrays.as_labels(labels, "labels")
+            arrays.same_length(given, "labels", len(lost), "losses")
+            names, true = np.unique(given, return_inverse=True)
+            if len(names) > n_classes:
+                raise DataError(
+                    f"labels name {len(names):,} classes, but n_classes is {n_classes:,}; "
+                    "check n_classes."
+                )
+        return cls(
+            lost,
+            tied,
+            names,
+            n_classes=n_classes,
+            censored=cut,
+            labels=true,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+        )
+
+    @classmethod
+    def from_classifier(
+        cls,
+        clf: Any,
+        X: Any,  # noqa: N803 (scikit-learn's name)
+        y: Any,
+        *,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+    ) -> Pilot:
+        """Make a pilot from a fitted scikit-learn classifier and a test set.
+
+        Scores are its `decision_function`, else its `predict_log_proba`, else `predict_proba`.
+
+        Parameters
+        ----------
+        clf : fitted classifier
+            Anything with `classes_` and one of the three methods.
+        X : array of shape (n_probes, n_features)
+            Test points, not used in training.
+        y : sequence
+            Their true classes, as in `clf.classes_`.
+        average, tie_rule, groups
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from headcount import Pilot
+        >>> X, y = load_digits(return_X_y=True)
+        >>> pilot = Pilot.from_classifier(GaussianNB().fit(X[:900], y[:900]), X[900:], y[900:])
+        >>> pilot
+        Pilot(10 classes, 897 probes)
+        """
+        if not hasattr(clf, "classes_"):
+            raise DataError(
+                f"{type(clf).__name__} has no classes_; fit it first, and use a classifier."
+            )
+        scores = classifier_scores(clf, X)
+        return cls.from_scores(
+            scores,
+            y,
+            class_names=clf.classes_,
+            higher_is_better=True,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups,
+        )
+
+    # -- what it offers -------------------------------------------------------------------------
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores are at hand, for methods that need more than losses."""
+        return self._source is not None
+
+    def table(self) -> LossTable:
+        """Distinct losses with their weights, ties resolved by the tie rule.
+
+        Under ``tie_rule="random"`` a probe with L losses and T ties enters as rows L ... L + T of
+        weight 1 / (T + 1) each, which is exact: among T + 1 equals in random order, the number
+        ahead of the true class is uniform.
+        """
+        losses, ties = self.losses, self.ties
+        if self.tie_rule == "lose":
+            losses, ties = losses + ties, np.zeros_like(ties)
+        elif self.tie_rule == "win":
+            ties = np.zeros_like(ties)
+        n_rivals = self.n_classes - 1
+        plain = collapse(losses, ties, self.weights, ~self.censored)
+        cut = collapse(losses, ties, self.weights, self.censored)
+        return LossTable(
+            np.concatenate([plain[0], cut[0]]),
+            np.concatenate([plain[1], cut[1]]),
+            np.repeat([False, True], [len(plain[0]), len(cut[0])]),
+            n_rivals,
+        )
+
+    def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Scores against all classes for successive blocks of probes; higher is better."""
+        return self._need_source().blocks(rows)
+
+    def pieces(
+        self, top: int = 10, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+    ) -> Pieces:
+        """Per-probe summaries of the scores, in one pass over them.
+
+        Parameters
+        ----------
+        top : int
+            How many of the best impostor scores to keep.
+        levels : sequence of float
+            Which quantiles of the impostor scores to keep.
+
+        Returns
+        -------
+        Pieces
+            True score, best impostor scores (descending), mean, spread and quantiles.
+        """
+        top = arrays.whole_number(top, "top", 1)
+        wanted = np.asarray(levels, dtype=np.float64)
+        if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+            raise DataError("levels must be a list of numbers from 0 to 1.")
+        return self._need_source().measure(top, wanted)[2]
+
+    def beats(self, budget: int = BEATS_BUDGET) -> Beats:
+        """Which classes beat or tie each probe; computed once and kept.
+
+        Parameters
+        ----------
+        budget : int
+            Refuse a list of more bytes than this.
+
+        Returns
+        -------
+        Beats
+        """
+        if self._beats is None:
+            needed = 5 * int((self.losses + self.ties).sum())
+            if needed > budget:
+                raise UnsupportedError(
+                    f"the list of classes that beat each probe would take {needed / 2**30:.1f} "
+                    f"GiB, more than the budget of {budget / 2**30:.1f} GiB; use fewer probes or "
+                    "raise the budget."
+                )
+            self._beats = self._need_source().beats(self.losses, self.ties)
+        return self._beats
+
+    def subset(self, classes: Any) -> Pilot:
+        """Return the pilot that only these classes would have given.
+
+        Works from the list of `beats` where that has been computed, else from the scores.
+
+        Parameters
+        ----------
+        classes : sequence
+            Names of the classes to keep, as in `class_names`.
+
+        Returns
+        -------
+        Pilot
+        """
+        if self._source is None and self._beats is None:
+            raise UnsupportedError(
+                "this pilot holds only counts, which do not say who beat whom; "
+                "make it from scores or embeddings to take a subset of classes."
+            )
+        wanted = arrays.as_labels(classes, "classes")
+        kept = positions(wanted, self.class_names)
+        refuse_duplicates(wanted, "classes")
+        enough(len(kept), 1)
+        kept = np.sort(kept)
+        assert self.labels is not None  # a pilot with scores has labels
+        number = np.full(self.n_classes, -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(number[self.labels] >= 0)
+        enough(len(kept), len(rows))
+        true = number[self.labels[rows]]
+        source = None if self._source is None else self._source.subset(rows, kept, true)
+        beats = None if self._beats is None else self._beats.subset(rows, kept)
+        if beats is not None:
+            lost, tied = beats.count(np.ones(len(kept)))
+            losses, ties = lost.astype(np.int64), tied.astype(np.int64)
+        else:
+            assert source is not None
+            losses, ties = source.count()
+        return Pilot(
+            losses,
+            ties,
+            self.class_names[kept],
+            n_classes=len(kept),
+            labels=true,
+            source=source,
+            beats=beats,
+            average=self.average,
+            tie_rule=self.tie_rule,
+            groups=None if self.groups is None else self.groups[kept],
+        )
+
+    def summary(self) -> PilotSummary:
+        """Return counts, balance, ties, accuracy, and the classes to look at first."""
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        return f"Pilot({self.n_classes:,} classes, {self.n_probes:,} probes)"
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _need_source(self) -> Source:
+        if self._source is None:
+            raise UnsupportedError(
+                "this pilot holds only counts, not scores; make it from scores or embeddings."
+            )
+        return self._source
+
+    def _weights(self) -> NDArray[np.float64]:
+        if self.average == "micro" or self.labels is None:
+            return np.full(self.n_probes, 1 / self.n_probes)
+        per_class = np.bincount(self.labels)
+        return np.asarray(1 / (per_class[self.labels] * np.count_nonzero(per_class)))
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    copy = np.array(values)
+    copy.flags.writeable = False
+    return copy
+
+
+def _refuse_constant(ties: NDArray[np.int64], n_classes: int) -> None:
+    if (ties == n_classes - 1).all():
+        raise DataError(
+            f"scores: all {len(ties):,} probes score every class the same, so nothing can be "
+            "learned from them; check how the scores were made."
+        )
+
+
+def _refuse_reversed(pilot: Pilot) -> None:
+    accuracy = float(pilot.weights @ favorability(pilot))
+    if accuracy < REVERSED:
+        raise DataError(
+            f"scores: between two classes the true one wins only {accuracy:.0%} of the time, worse "
+            "than guessing; if these are distances, say higher_is_better=False "
+            "(--lower-is-better), otherwise say higher_is_better=True (--higher-is-better)."
+        )

@@ -1,0 +1,100 @@
+"""The options that describe a pilot, the same for every command that reads one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from headcount.pilot import Pilot
+
+PilotFile = Annotated[
+    Path, typer.Argument(metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run.")
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="True class of each row: .npy, or .txt with one a line.")
+]
+Gallery = Annotated[Path | None, typer.Option(help="Enrolled embeddings; PILOT holds the probes.")]
+GalleryLabels = Annotated[Path | None, typer.Option(help="Class of each gallery row.")]
+Metric = Annotated[
+    str | None, typer.Option(help="euclidean, cosine or dot: rows of PILOT are embeddings.")
+]
+Better = Annotated[
+    bool | None,
+    typer.Option(
+        "--higher-is-better/--lower-is-better", help="Similarities (the default) or distances."
+    ),
+]
+Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements: PILOT is a TREC run.")]
+Size = Annotated[int | None, typer.Option("--n-classes", help="Size of the whole collection.")]
+Average = Annotated[
+    str | None, typer.Option(help="macro: classes weigh the same (default); micro: probes do.")
+]
+TieRule = Annotated[
+    str | None, typer.Option(help="What an exact tie counts: random (default), lose or win.")
+]
+
+
+@dataclass(frozen=True)
+class PilotFiles:
+    """Where a pilot is, and what its files cannot say."""
+
+    path: Path
+    options: dict[str, Any]
+
+    @property
+    def inputs(self) -> list[Path]:
+        """All files that will be read."""
+        named = [self.options[n] for n in ("labels", "gallery", "gallery_labels", "qrels")]
+        return [self.path, *(path for path in named if path is not None)]
+
+    def load(self) -> Pilot:
+        """Read the pilot."""
+        from headcount.loading import load
+
+        return load(self.path, **self.options)
+
+
+def _shared(
+    pilot: PilotFile,
+    labels: Labels = None,
+    gallery: Gallery = None,
+    gallery_labels: GalleryLabels = None,
+    metric: Metric = None,
+    higher_is_better: Better = None,
+    qrels: Qrels = None,
+    n_classes: Size = None,
+    average: Average = None,
+    tie_rule: TieRule = None,
+) -> None:
+    """Carry the signature that `reads_pilot` adds to a command."""
+
+
+def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's `pilot` parameter by the argument and options that describe one."""
+    shared = inspect.signature(_shared).parameters
+    own = inspect.signature(command).parameters
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        options = {name: given.pop(name) for name in shared if name != "pilot"}
+        command(pilot=PilotFiles(given.pop("pilot"), options), **given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    rest = [p for name, p in own.items() if name != "pilot"]
+    rest += [p for name, p in shared.items() if name != "pilot"]
+    parameters = [shared["pilot"], *(p.replace(kind=keyword) for p in rest)]
+    hints = get_type_hints(command, include_extras=True) | get_type_hints(
+        _shared, include_extras=True
+    )
+    parameters = [p.replace(annotation=hints[p.name]) for p in parameters]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    del wrapped.__wrapped__
+    return wrapped

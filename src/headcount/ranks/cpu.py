@@ -1,0 +1,332 @@
+"""Counting on the CPU: one pass over a score matrix, or blocked products of embeddings.
+
+A *source* is what a pilot's scores come from. `ScoreMatrix` reads a matrix (in memory or mapped
+from a file) once; `Embeddings` computes scores tile by tile and never holds the matrix. Both
+answer the same four requests: `count`, `measure`, `beats` and `blocks`.
+
+Comparisons of embeddings are decided in float64. A tile is computed in float32 together with a
+bound on its round-off; only pairs closer to the true score than that bound are computed again,
+by a loop that adds its terms in a fixed order, so the counts are those of such a loop over all
+pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from headcount.ranks import kernels
+from headcount.ranks.beats import Beats
+from headcount.ranks.pieces import Pieces, empty_pieces, fill_pieces
+from headcount.ranks.tiles import Tiles, row_blocks, vectors_of
+from headcount.threads import for_each, thread_count
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+TILE_ROWS = 512
+BLOCK_BYTES = 64 << 20
+
+
+class Source(Protocol):
+    """Where a pilot's scores come from."""
+
+    n_probes: int
+    n_classes: int
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe."""
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe in one pass."""
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+
+    def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Source:
+        """Keep some probes and some classes, without copying scores."""
+
+
+def _native(block: NDArray[Any]) -> NDArray[Any]:
+    """Give a block a type the kernels can read, without changing a value's rank."""
+    if block.dtype == np.float16 or block.dtype.kind == "b":
+        return block.astype(np.float32)
+    if block.dtype.kind == "f" and block.dtype.itemsize > 8:
+        return block.astype(np.float64)
+    return np.asarray(block, dtype=block.dtype.newbyteorder("="))
+
+
+def _counter(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return an empty array of integers as wide as the scores, 16 bits at least."""
+    return np.empty(0, {1: np.int16, 2: np.int16, 4: np.int32}.get(scores.dtype.itemsize, np.int64))
+
+
+class ScoreMatrix:
+    """A score matrix of shape (probes, classes), in memory or memory-mapped.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_columns)
+        Any integer or floating type; never copied whole.
+    true : ndarray of int64, shape (n_probes,)
+        Class of each probe, counted among the classes kept.
+    higher_is_better : bool
+        False for distances.
+    rows, columns : ndarray of int, optional
+        Which rows and columns of `scores` are the probes and the classes; all by default.
+    """
+
+    def __init__(
+        self,
+        scores: NDArray[Any],
+        true: Ints,
+        higher_is_better: bool,
+        rows: NDArray[np.intp] | None = None,
+        columns: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.scores = scores
+        self.true = true
+        self.sign = 1 if higher_is_better else -1
+        self.rows = rows
+        self.columns = columns
+        self.n_probes = len(true)
+        self.n_classes = scores.shape[1] if columns is None else len(columns)
+        self.bad: Ints = np.zeros(self.n_probes, np.int64)
+
+    def _block(self, rows: slice) -> NDArray[Any]:
+        block = self.scores[rows if self.rows is None else self.rows[rows]]
+        if self.columns is not None:
+            block = block[:, self.columns]
+        return np.ascontiguousarray(_native(block))
+
+    def _by_columns(self) -> bool:
+        whole = self.rows is None and self.columns is None
+        plain = self.scores.dtype.isnative and _native(self.scores[:0]).dtype == self.scores.dtype
+        return whole and plain and bool(self.scores.T.flags.c_contiguous)
+
+    def _rows_within(self, n_bytes: int) -> int:
+        return max(1, n_bytes // max(1, self.n_classes * self.scores.dtype.itemsize))
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe; rows with a NaN or infinity are counted in `bad`."""
+        above, equal = np.zeros((2, self.n_probes), np.int64)
+        self.bad[:] = 0
+        by_columns = self._by_columns() and not self.scores.flags.c_contiguous
+
+        def work(rows: slice) -> None:
+            if by_columns:
+                counts = above[rows], equal[rows], self.bad[rows]
+                unit = _counter(self.scores)
+                kernels.count_columns(self.scores.T, rows.start, self.true[rows], unit, *counts)
+            else:
+                self._count_block(self._block(rows), rows, above, equal)
+
+        size = 4096 if by_columns else min(2048, self._rows_within(BLOCK_BYTES // 8))
+        for_each(work, row_blocks(self.n_probes, size), task="Counting")
+        return self._oriented(above, equal)
+
+    def _count_block(self, block: NDArray[Any], rows: slice, above: Ints, equal: Ints) -> None:
+        unit = _counter(block)
+        kernels.count_rows(block, self.true[rows], unit, above[rows], equal[rows], self.bad[rows])
+
+    def _oriented(self, above: Ints, equal: Ints) -> tuple[Ints, Ints]:
+        ties = equal - 1  # the true class equals itself
+        losses = above if self.sign > 0 else self.n_classes - 1 - above - ties
+        return losses, ties
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe in one pass."""
+        above, equal = np.zeros((2, self.n_probes), np.int64)
+        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
+
+        def work(rows: slice) -> None:
+            block = self._block(rows)
+            self._count_block(block, rows, above, equal)
+            scores = self.sign * block.astype(np.float64)
+            fill_pieces(pieces, rows, scores, self.true[rows])
+
+        size = max(1, self._rows_within(BLOCK_BYTES) // (2 * thread_count()))
+        for_each(work, row_blocks(self.n_probes, size), task="Measuring")
+        losses, ties = self._oriented(above, equal)
+        return losses, ties, pieces
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+        start, classes, tied = _empty_beats(losses, ties)
+
+        def work(rows: slice) -> None:
+            kernels.collect_rows(
+                self._block(rows), self.true[rows], self.sign, start[rows], classes, tied
+            )
+
+        for_each(
+            work,
+            row_blocks(self.n_probes, self._rows_within(BLOCK_BYTES // 8)),
+            task="Listing rivals",
+        )
+        return Beats(start, classes, tied, self.n_classes)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for block in row_blocks(self.n_probes, size):
+            yield block, self.sign * self._block(block).astype(np.float64)
+
+    def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> ScoreMatrix:
+        """Keep some probes and some classes, without copying scores."""
+        return ScoreMatrix(
+            self.scores,
+            true,
+            self.sign > 0,
+            rows if self.rows is None else self.rows[rows],
+            classes if self.columns is None else self.columns[classes],
+        )
+
+
+class Embeddings:
+    """Scores of probe vectors against gallery vectors.
+
+    Parameters
+    ----------
+    probes : ndarray of shape (n_rows, n_dimensions)
+        Any integer or floating type; read block by block, so it may be memory-mapped.
+    true : ndarray of int64, shape (n_probes,)
+        Class of each probe.
+    gallery : ndarray of shape (n_gallery, n_dimensions)
+        Rows of class c are ``gallery[start[c]:start[c + 1]]``.
+    start : ndarray of int64, shape (n_classes + 1,)
+        Where the rows of each class start.
+    metric : {"euclidean", "cosine", "dot"}
+        How a probe is scored against a gallery row. A class scores as its best row does.
+    rows : ndarray of int, optional
+        Which rows of `probes` are probes; all by default.
+    own : ndarray of int64, optional
+        For leave-one-out: the gallery row that is the probe itself; -1 where there is none.
+    """
+
+    def __init__(
+        self,
+        probes: NDArray[Any],
+        true: Ints,
+        gallery: NDArray[Any],
+        start: Ints,
+        metric: str,
+        rows: NDArray[np.intp] | None = None,
+        own: Ints | None = None,
+    ) -> None:
+        self.probes = probes
+        self.true = true
+        self.gallery = vectors_of(gallery)
+        self.start = start
+        self.metric = metric
+        self.rows = rows
+        self.own = np.full(len(true), -1, np.int64) if own is None else own
+        self.n_probes = len(true)
+        self.n_classes = len(start) - 1
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe."""
+        losses, ties = np.zeros((2, self.n_probes), np.int64)
+        tiles = Tiles(self, np.float32)
+        single = self.n_classes == len(self.gallery)
+
+        def work(rows: slice) -> None:
+            block = tiles.probe_block(rows)
+            for first, last in tiles.columns:
+                approx, low, high = tiles.tile(block, first, last)
+                if single:
+                    kernels.count_tile(
+                        approx, low, high, first, *block.pairs, self.gallery, tiles.norms,
+                        tiles.metric, losses[rows], ties[rows],
+                    )  # fmt: skip
+                else:
+                    kernels.count_classes(
+                        approx, low, high, first, last, *block.pairs, self.gallery, tiles.norms,
+                        self.start, tiles.metric, losses[rows], ties[rows],
+                    )  # fmt: skip
+
+        self._run(work, tiles, "Counting")
+        return losses, ties
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe in one pass."""
+        losses, ties = np.zeros((2, self.n_probes), np.int64)
+        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
+        tiles = Tiles(self, np.float64, whole_rows=True)
+
+        def work(rows: slice) -> None:
+            block = tiles.probe_block(rows)
+            approx, low, high = tiles.tile(block, 0, self.n_classes)
+            kernels.count_classes(
+                approx, low, high, 0, self.n_classes, *block.pairs, self.gallery, tiles.norms,
+                self.start, tiles.metric, losses[rows], ties[rows],
+            )  # fmt: skip
+            fill_pieces(pieces, rows, tiles.scores(block, approx), self.true[rows])
+
+        size = max(1, BLOCK_BYTES // (16 * len(self.gallery)))
+        self._run(work, tiles, "Measuring", size)
+        return losses, ties, pieces
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+        start, classes, tied = _empty_beats(losses, ties)
+        tiles = Tiles(self, np.float32)
+
+        def work(rows: slice) -> None:
+            block = tiles.probe_block(rows)
+            at = start[:-1][rows].copy()
+            for first, last in tiles.columns:
+                approx, low, high = tiles.tile(block, first, last)
+                kernels.collect_classes(
+                    approx, low, high, first, last, *block.pairs, self.gallery, tiles.norms,
+                    self.start, tiles.metric, at, classes, tied,
+                )  # fmt: skip
+
+        self._run(work, tiles, "Listing rivals")
+        return Beats(start, classes, tied, self.n_classes)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+        tiles = Tiles(self, np.float64, whole_rows=True)
+        size = rows or max(1, BLOCK_BYTES // (8 * len(self.gallery)))
+        for rows_here in row_blocks(self.n_probes, size):
+            block = tiles.probe_block(rows_here)
+            approx, _, _ = tiles.tile(block, 0, self.n_classes)
+            yield rows_here, tiles.scores(block, approx)
+
+    def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Embeddings:
+        """Keep some probes and some classes."""
+        lengths = np.diff(self.start)[classes]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        kept = np.concatenate([np.arange(self.start[c], self.start[c + 1]) for c in classes])
+        place = np.full(len(self.gallery) + 1, -1, np.int64)  # the last entry serves own = -1
+        place[kept] = np.arange(len(kept))
+        return Embeddings(
+            self.probes,
+            true,
+            self.gallery[kept],
+            start,
+            self.metric,
+            rows if self.rows is None else self.rows[rows],
+            place[self.own[rows]],
+        )
+
+    def _run(self, work: Any, tiles: Tiles, task: str, size: int | None = None) -> None:
+        if size is None:
+            share = -(-self.n_probes // (4 * thread_count()))
+            size = int(np.clip(share, 64, TILE_ROWS))
+        # One thread of the product per block: the blocks keep all cores busy by themselves.
+        with threadpool_limits(1, user_api="blas"):
+            for_each(work, row_blocks(self.n_probes, size), task=task)
+
+
+def _empty_beats(losses: Ints, ties: Ints) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
+    start = np.concatenate([[0], np.cumsum(losses + ties)]).astype(np.int64)
+    return start, np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)

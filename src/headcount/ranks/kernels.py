@@ -1,0 +1,262 @@
+"""The compiled loops behind counting. Everything here works on one block and releases the lock.
+
+Two rules keep the loops fast and right. Counters have the width of the scores they count, so the
+compiler can use whole vector registers. And no loop whose result decides a close comparison is
+allowed to reorder its additions: `_exact` is the definition of a score, everything else a bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+DOT, COSINE, EUCLIDEAN = 0, 1, 2
+
+
+CHUNK = 1 << 14  # few enough columns for a counter of 16 bits
+
+
+@njit(nogil=True, cache=True)
+def count_rows(scores, true, unit, above, equal, bad):
+    """Count, row by row, the scores above and equal to the true one, and those not finite.
+
+    `unit` is an array whose type is that of the counters: integers as wide as the scores.
+    """
+    width = unit.dtype.type
+    for i in range(scores.shape[0]):
+        t = scores[i, true[i]]
+        for first in range(0, scores.shape[1], CHUNK):
+            a, e, b = width(0), width(0), width(0)
+            for j in range(first, min(first + CHUNK, scores.shape[1])):
+                s = scores[i, j]
+                a = width(a + (s > t))
+                e = width(e + (s == t))
+                b = width(b + (s - s != 0))
+            above[i] += a
+            equal[i] += e
+            bad[i] += b
+
+
+@njit(nogil=True, cache=True)
+def count_columns(columns, first, true, unit, above, equal, bad):
+    """As `count_rows` for a matrix stored by columns; `columns[j, first + i]` is row i's score j.
+
+    Four columns at a time, so that the counters are read and written once for four scores.
+    """
+    width = unit.dtype.type
+    n_rows, n_columns = true.shape[0], columns.shape[0]
+    t = np.empty(n_rows, columns.dtype)
+    for i in range(n_rows):
+        t[i] = columns[true[i], first + i]
+    for start in range(0, n_columns, CHUNK):
+        a, e, b = np.zeros((3, n_rows), unit.dtype)
+        stop = min(start + CHUNK, n_columns)
+        whole = start + (stop - start) // 4 * 4
+        for j in range(start, whole, 4):
+            for i in range(n_rows):
+                r = first + i
+                u, v, w, x = columns[j, r], columns[j + 1, r], columns[j + 2, r], columns[j + 3, r]
+                a[i] = width(a[i] + (u > t[i]) + (v > t[i]) + (w > t[i]) + (x > t[i]))
+                e[i] = width(e[i] + (u == t[i]) + (v == t[i]) + (w == t[i]) + (x == t[i]))
+                b[i] = width(b[i] + (u - u != 0) + (v - v != 0) + (w - w != 0) + (x - x != 0))
+        for j in range(whole, stop):
+            for i in range(n_rows):
+                s = columns[j, first + i]
+                a[i] = width(a[i] + (s > t[i]))
+                e[i] = width(e[i] + (s == t[i]))
+                b[i] = width(b[i] + (s - s != 0))
+        for i in range(n_rows):
+            above[i] += a[i]
+            equal[i] += e[i]
+            bad[i] += b[i]
+
+
+@njit(nogil=True, cache=True)
+def collect_rows(scores, true, sign, start, classes, tied):
+    """Write which columns beat or tie the true one; row i fills its list from `start[i]`."""
+    for i in range(scores.shape[0]):
+        t = scores[i, true[i]]
+        at = start[i]
+        for j in range(scores.shape[1]):
+            s = scores[i, j]
+            beats = s > t if sign > 0 else s < t
+            if (beats or s == t) and j != true[i]:
+                classes[at] = j
+                tied[at] = s == t
+                at += 1
+
+
+@njit(nogil=True, cache=True)
+def _exact(x, g, x_norm, g_norm, metric):
+    """Score of one pair in float64, terms added in order. This is what a score *is*."""
+    total = 0.0
+    if metric == EUCLIDEAN:
+        for a in range(x.shape[0]):
+            gap = np.float64(x[a]) - np.float64(g[a])
+            total += gap * gap
+        return -total
+    for a in range(x.shape[0]):
+        total += np.float64(x[a]) * np.float64(g[a])
+    if metric == COSINE:
+        scale = x_norm * g_norm
+        return total / scale if scale > 0.0 else 0.0
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _quick(x, g, x_norm, g_norm, metric):
+    """As `_exact`, additions in any order: many times faster, right to float64 round-off."""
+    total = 0.0
+    if metric == EUCLIDEAN:
+        for a in range(x.shape[0]):
+            gap = np.float64(x[a]) - np.float64(g[a])
+            total += gap * gap
+        return -total
+    for a in range(x.shape[0]):
+        total += np.float64(x[a]) * np.float64(g[a])
+    if metric == COSINE:
+        scale = x_norm * g_norm
+        return total / scale if scale > 0.0 else 0.0
+    return total
+
+
+@njit(nogil=True, cache=True)
+def norms(rows, out):
+    """Euclidean length of each row, in float64 and in order."""
+    for i in range(rows.shape[0]):
+        total = 0.0
+        for a in range(rows.shape[1]):
+            total += np.float64(rows[i, a]) ** 2
+        out[i] = np.sqrt(total)
+
+
+@njit(nogil=True, cache=True)
+def true_scores(x, x_norm, own, true, g, g_norm, start, metric, out):
+    """Exact score of each probe against its own class: the best of the class's rows but itself."""
+    for i in range(x.shape[0]):
+        best = -np.inf
+        for row in range(start[true[i]], start[true[i] + 1]):
+            if row != own[i]:
+                best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], metric))
+        out[i] = best
+
+
+@njit(nogil=True, cache=True)
+def _settle(x, g, x_norm, g_norm, metric, t, slack):
+    """Compare one pair with the true score: 1 it beats, 0 it ties, -1 it loses."""
+    s = _quick(x, g, x_norm, g_norm, metric)
+    if s > t + slack:
+        return 1
+    if s < t - slack:
+        return -1
+    s = _exact(x, g, x_norm, g_norm, metric)
+    return 1 if s > t else (0 if s == t else -1)
+
+
+@njit(nogil=True, cache=True)
+def count_tile(
+    approx, low, high, first, x, x_norm, true, t, slack, g, g_norm, metric, above, equal
+):
+    """Count over a tile of approximate scores, one gallery row a class.
+
+    A score over `high` certainly beats, one under `low` certainly loses; the few between are
+    settled from the vectors themselves. `first` is the class of the tile's first column.
+    """
+    for i in range(approx.shape[0]):
+        lo, hi = low[i], high[i]
+        sure, maybe = np.int32(0), np.int32(0)
+        for j in range(approx.shape[1]):
+            s = approx[i, j]
+            sure = np.int32(sure + (s > hi))
+            maybe = np.int32(maybe + (s >= lo))
+        above[i] += sure
+        if maybe > sure:
+            for j in range(approx.shape[1]):
+                s = approx[i, j]
+                if s >= lo and s <= hi and first + j != true[i]:
+                    c = first + j
+                    verdict = _settle(x[i], g[c], x_norm[i], g_norm[c], metric, t[i], slack[i])
+                    above[i] += verdict == 1
+                    equal[i] += verdict == 0
+        c = true[i] - first
+        if 0 <= c < approx.shape[1] and approx[i, c] > hi:
+            above[i] -= 1
+
+
+@njit(nogil=True, cache=True)
+def _judge(approx, i, lo, hi, a, b, offset, x, g, x_norm, g_norm, metric, t, slack):
+    """Compare the best of gallery rows a..b with the true score: 1, 0 or -1 as in `_settle`."""
+    for row in range(a, b):
+        if approx[i, row - offset] > hi:
+            return 1
+    verdict = -1
+    for row in range(a, b):
+        if approx[i, row - offset] >= lo:
+            found = _settle(x, g[row], x_norm, g_norm[row], metric, t, slack)
+            if found == 1:
+                return 1
+            verdict = max(verdict, found)
+    return verdict
+
+
+@njit(nogil=True, cache=True)
+def count_classes(
+    approx,
+    low,
+    high,
+    first,
+    last,
+    x,
+    x_norm,
+    true,
+    t,
+    slack,
+    g,
+    g_norm,
+    start,
+    metric,
+    above,
+    equal,
+):
+    """As `count_tile`, for classes `first` to `last` with several gallery rows each."""
+    offset = start[first]
+    for i in range(approx.shape[0]):
+        for c in range(first, last):
+            if c != true[i]:
+                verdict = _judge(
+                    approx, i, low[i], high[i], start[c], start[c + 1], offset,
+                    x[i], g, x_norm[i], g_norm, metric, t[i], slack[i],
+                )  # fmt: skip
+                above[i] += verdict == 1
+                equal[i] += verdict == 0
+
+
+@njit(nogil=True, cache=True)
+def collect_classes(
+    approx, low, high, first, last, x, x_norm, true, t, slack, g, g_norm, start, metric,
+    at, classes, tied,
+):  # fmt: skip
+    """Write which classes beat or tie each probe; `at[i]` is where row i writes next."""
+    offset = start[first]
+    for i in range(approx.shape[0]):
+        for c in range(first, last):
+            if c != true[i]:
+                verdict = _judge(
+                    approx, i, low[i], high[i], start[c], start[c + 1], offset,
+                    x[i], g, x_norm[i], g_norm, metric, t[i], slack[i],
+                )  # fmt: skip
+                if verdict >= 0:
+                    classes[at[i]] = c
+                    tied[at[i]] = verdict == 0
+                    at[i] += 1
+
+
+@njit(nogil=True, cache=True)
+def class_best(approx, start, out):
+    """Reduce gallery columns to classes: the best score of each."""
+    for i in range(approx.shape[0]):
+        for c in range(start.shape[0] - 1):
+            best = approx[i, start[c]]
+            for row in range(start[c] + 1, start[c + 1]):
+                best = max(best, approx[i, row])
+            out[i, c] = best

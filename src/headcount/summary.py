@@ -1,0 +1,164 @@
+"""What a pilot looks like at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import UnsupportedError
+from headcount.wording import percent
+
+if TYPE_CHECKING:
+    from headcount.pilot import Pilot
+
+NOTED = 5
+
+
+@dataclass(frozen=True)
+class ClassNote:
+    """One class worth a look, and the share that makes it so."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class PilotSummary:
+    """Counts, balance, ties, accuracy and the classes to look at first.
+
+    `hardest` lists the classes whose probes lose to most others, with the share of other classes
+    that score above the true one; `confusing` the classes that most often score above the true
+    class of other classes' probes, with the share of those probes. Both are empty where the pilot
+    cannot tell.
+    """
+
+    n_classes: int
+    n_probes: int
+    classes_without_probes: int
+    fewest_probes: int
+    median_probes: float
+    most_probes: int
+    tied: float
+    censored: int
+    accuracy: float
+    two_class_accuracy: float
+    hardest: tuple[ClassNote, ...]
+    confusing: tuple[ClassNote, ...]
+    groups: tuple[ClassNote, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_classes:,} classes, {self.n_probes:,} probes",
+            f"  probes a class    {self._balance()}",
+            f"  accuracy          {percent(self.accuracy)} among all {self.n_classes:,} classes, "
+            f"{percent(self.two_class_accuracy)} between two",
+        ]
+        if self.tied:
+            lines.append(
+                f"  ties              {percent(self.tied)} of probes tie with a wrong class"
+            )
+        if self.censored:
+            lines.append(
+                f"  censored          {self.censored:,} probes, true class not in the list"
+            )
+        for title, notes in (
+            ("hardest", self.hardest),
+            ("most confusing", self.confusing),
+            ("weakest groups", self.groups),
+        ):
+            if notes:
+                listed = ", ".join(f"{note.name} ({percent(note.share)})" for note in notes)
+                lines.append(f"  {title:<17} {listed}")
+        return "\n".join(lines)
+
+    def _balance(self) -> str:
+        if self.most_probes == 0:
+            return "not known (no labels)"
+        if self.fewest_probes == self.most_probes:
+            text = f"{self.most_probes:,}"
+        else:
+            text = f"{self.fewest_probes:,} to {self.most_probes:,}, median {self.median_probes:g}"
+        if self.classes_without_probes:
+            text += f"; {self.classes_without_probes:,} classes have none and only compete"
+        return text
+
+
+def summarise(pilot: Pilot) -> PilotSummary:
+    """Look a pilot over."""
+    right, favorable = _right(pilot), favorability(pilot)
+    labels = pilot.labels
+    present = np.zeros(1, np.int64)
+    if labels is not None:
+        present = np.bincount(labels)
+        present = present[present > 0]
+    return PilotSummary(
+        n_classes=pilot.n_classes,
+        n_probes=pilot.n_probes,
+        classes_without_probes=0 if labels is None else pilot.n_classes - len(present),
+        fewest_probes=int(present.min()),
+        median_probes=float(np.median(present)),
+        most_probes=int(present.max()),
+        tied=float((pilot.ties > 0).mean()),
+        censored=int(pilot.censored.sum()),
+        accuracy=float(pilot.weights @ right),
+        two_class_accuracy=float(pilot.weights @ favorable),
+        hardest=_hardest(pilot, 1 - favorable),
+        confusing=_confusing(pilot),
+        groups=_by_group(pilot, right),
+    )
+
+
+def favorability(pilot: Pilot) -> NDArray[np.float64]:
+    """Chance that each probe's true class is chosen over one random other class."""
+    counted = {"random": 0.5, "lose": 1.0, "win": 0.0}[pilot.tie_rule]
+    beaten = (pilot.losses + counted * pilot.ties) / (pilot.n_classes - 1)
+    return np.asarray(1 - beaten)
+
+
+def _right(pilot: Pilot) -> NDArray[np.float64]:
+    """Chance that each probe is right among all classes."""
+    first = (pilot.losses == 0) & ~pilot.censored
+    if pilot.tie_rule == "random":
+        return np.asarray(first / (pilot.ties + 1.0))
+    return np.where(first & ((pilot.ties == 0) | (pilot.tie_rule == "win")), 1.0, 0.0)
+
+
+def _hardest(pilot: Pilot, lost: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+    if pilot.labels is None:
+        return ()
+    n_names = len(pilot.class_names)
+    per_class = np.bincount(pilot.labels, minlength=n_names)
+    share = np.bincount(pilot.labels, lost, n_names) / np.maximum(per_class, 1)
+    return _notes(pilot.class_names, share)
+
+
+def _confusing(pilot: Pilot) -> tuple[ClassNote, ...]:
+    try:
+        wins = pilot.beats().wins()
+    except UnsupportedError:
+        return ()
+    assert pilot.labels is not None  # a pilot with scores has labels
+    others = pilot.n_probes - np.bincount(pilot.labels, minlength=pilot.n_classes)
+    return _notes(pilot.class_names, wins / np.maximum(others, 1))
+
+
+def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+    """Accuracy of each group that has probes, worst first."""
+    if pilot.groups is None or pilot.labels is None:
+        return ()
+    names, of_class = np.unique(pilot.groups, return_inverse=True)
+    of_probe = of_class[pilot.labels]
+    total = np.bincount(of_probe, pilot.weights, len(names))
+    found = total > 0
+    share = np.bincount(of_probe, pilot.weights * right, len(names))[found] / total[found]
+    order = np.argsort(share, kind="stable")[:NOTED]
+    return tuple(ClassNote(str(names[found][i]), float(share[i])) for i in order)
+
+
+def _notes(names: NDArray[np.str_], share: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+    """Return the classes with the largest shares."""
+    order = np.argsort(-share, kind="stable")[:NOTED]
+    return tuple(ClassNote(str(names[i]), float(share[i])) for i in order if share[i] > 0)

@@ -1,0 +1,86 @@
+"""What the command line shows: answers on stdout, progress and warnings on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from headcount.threads import watching
+from headcount.wording import plain
+
+PATIENCE = 1.0
+
+
+def say(text: str) -> None:
+    """Print text on stdout, as it is: no markup, no wrapping where piped."""
+    Console(file=sys.stdout, highlight=False).print(Text(text), soft_wrap=True)
+
+
+def complain(kind: str, message: str) -> None:
+    """Print one line on stderr."""
+    line = plain(" ".join(str(message).split()))
+    print(f"headcount: {kind}: {line}", file=sys.stderr)
+
+
+def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None:
+    """Print a table on stdout; the first `left` columns are text, the others numbers."""
+    table = Table(box=None)
+    for i, name in enumerate(columns):
+        table.add_column(Text(name), justify="left" if i < left else "right")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+
+
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show a progress bar for work that takes more than a second, on a terminal only."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield
+        return
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console,
+        transient=True,
+    )  # fmt: skip
+    tasks: dict[str, Any] = {}
+    begun: dict[str, float] = {}
+
+    def report(task: str, done: int, total: int) -> None:
+        started = begun.setdefault(task, time.monotonic())
+        if task not in tasks and time.monotonic() - started > PATIENCE and done < total:
+            bar.start()
+            tasks[task] = bar.add_task(task, total=total)
+        if task in tasks:
+            bar.update(tasks[task], completed=done, total=total)
+
+    try:
+        with watching(report):
+            yield
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def spoken_warnings() -> Iterator[None]:
+    """Print warnings as one line each on stderr."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        complain("warning", str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,64 @@
+"""Run independent blocks of work on all cores.
+
+Compiled kernels release the interpreter lock, so plain threads are enough; unlike a parallel
+numba loop they may be started from several threads of the caller at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+Block = TypeVar("Block")
+
+
+def _silent(task: str, done: int, total: int) -> None:
+    """Report nothing: what happens unless somebody is watching."""
+
+
+_report: ContextVar[Callable[[str, int, int], None]] = ContextVar("report", default=_silent)
+
+
+def thread_count() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def watching(report: Callable[[str, int, int], None]) -> Iterator[None]:
+    """Have `report(task, done, total)` called as long-running work advances, for progress bars."""
+    token = _report.set(report)
+    try:
+        yield
+    finally:
+        _report.reset(token)
+
+
+def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str) -> None:
+    """Call `work` on every block, on all cores; the first error stops the rest.
+
+    Parameters
+    ----------
+    work : callable
+        Called once per block; writes its result into arrays of the caller.
+    blocks : iterable
+        What `work` is called with.
+    task : str
+        What this is, for the progress bar.
+    """
+    todo = list(blocks)
+    report = _report.get()
+    with ThreadPoolExecutor(max(1, min(thread_count(), len(todo)))) as pool:
+        futures = [pool.submit(work, block) for block in todo]
+        try:
+            for done, future in enumerate(futures, start=1):
+                future.result()
+                report(task, done, len(todo))
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise

@@ -1,0 +1,52 @@
+"""Numbers as people read them, and text from files made safe to print."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+
+def percent(value: float) -> str:
+    """Return a share in per cent, with digits only where they tell something.
+
+    Examples
+    --------
+    >>> [percent(x) for x in (0.70931, 0.9994, 0.003, 1.0, 0.0)]
+    ['71%', '99.94%', '0.3%', '100%', '0%']
+    """
+    edge = min(value, 1 - value)
+    if edge < 1e-12 or edge >= 0.0095:
+        return f"{value:.0%}"
+    if edge < 1e-8:
+        return "under 0.000001%" if value < 0.5 else "over 99.999999%"
+    digits = max(0, math.ceil(-math.log10(edge) - 2))
+    return f"{value:.{digits}%}"
+
+
+def about(count: float) -> str:
+    """Return a large number with two significant digits.
+
+    Examples
+    --------
+    >>> about(2345), about(87), about(float("inf")), about(3.2e15)
+    ('2,300', '87', 'any number of', 'over a trillion')
+    """
+    if math.isinf(count):
+        return "any number of"
+    if count > 1e12:
+        return "over a trillion"
+    if count < 100:
+        return f"{int(count):,}"
+    step = 10 ** (math.floor(math.log10(count)) - 1)
+    return f"{int(count // step * step):,}"
+
+
+def plain(text: str) -> str:
+    """Return text from a file without control characters, safe for a terminal.
+
+    Examples
+    --------
+    >>> plain("a" + chr(27) + "[31mred")
+    'a?[31mred'
+    """
+    return "".join("?" if unicodedata.category(c) in ("Cc", "Cf") else c for c in text)
