@@ -5,7 +5,7 @@ Measured on a pilot of K classes, forecast at k >> K:
 >>> import headcount
 >>> pilot = headcount.datasets.load_hangul().subset([chr(0xAC00 + 22 * i) for i in range(500)])
 >>> print(headcount.forecast(pilot, classes=11172).sentences()[0])
-At 11,172 classes: 45%.
+At 11,172 classes: 62%.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from headcount.favorability import Favorability
-    from headcount.forecast import Forecast, forecast
+    from headcount.forecasting import Forecast, forecast
     from headcount.loading import load
     from headcount.observed import Observed, observe
     from headcount.pilot import Pilot
@@ -40,7 +40,7 @@ _HOMES = {
     "DataError": "errors",
     "ExtrapolationWarning": "errors",
     "Favorability": "favorability",
-    "Forecast": "forecast",
+    "Forecast": "forecasting",
     "HeadcountError": "errors",
     "HeadcountWarning": "errors",
     "MissingExtraError": "errors",
@@ -50,7 +50,7 @@ _HOMES = {
     "UnsupportedError": "errors",
     "datasets": None,
     "estimators": None,
-    "forecast": "forecast",
+    "forecast": "forecasting",
     "load": "loading",
     "observe": "observed",
 }

@@ -17,7 +17,7 @@ from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import percent, plain
 
 if TYPE_CHECKING:
-    from headcount.forecast import Forecast
+    from headcount.forecasting import Forecast
     from headcount.pilot import Pilot
 
 app = typer.Typer(
@@ -73,7 +73,7 @@ def forecast(
 
     headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
     """
-    from headcount.forecast import forecast as make_forecast
+    from headcount.forecasting import forecast as make_forecast
 
     asked = _numbers(classes)
     _one_format(as_json, as_csv)
@@ -158,8 +158,8 @@ def capacity(
     headcount capacity scores.npz --target 0.9 --target 0.8
     """
     from headcount.favorability import check_target
-    from headcount.forecast import describe_capacity
-    from headcount.forecast import forecast as make_forecast
+    from headcount.forecasting import describe_capacity
+    from headcount.forecasting import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
     with terminal.progress():
@@ -206,7 +206,7 @@ def demo(
     import numpy as np
 
     from headcount.datasets import load_hangul
-    from headcount.forecast import forecast as make_forecast
+    from headcount.forecasting import forecast as make_forecast
     from headcount.observed import observe as make_curve
 
     _check_output(plot, [])

@@ -14,7 +14,7 @@ from headcount.favorability import check_target
 from headcount.writing import write_atomically
 
 if TYPE_CHECKING:
-    from headcount.forecast import Forecast
+    from headcount.forecasting import Forecast
 
 # From the Okabe-Ito palette, which colour-blind readers can tell apart.
 BLUE = "#0072B2"
