@@ -73,15 +73,15 @@ class Favorability:
         kept = mass > 0
         self.p, where = np.unique(nodes[kept], return_inverse=True)
         self.weights = np.bincount(where, mass[kept] / mass.sum())
-        with np.errstate(divide="ignore"):
-            self._log_u = np.log1p(-self.p)
+        # At p = 1 any large number will do: the power is zero from two classes on.
+        self._log_u = np.log1p(-np.where(self.p < 1, self.p, 0.0)) - 1e3 * (self.p == 1)
         for array in (self.p, self.weights, self._log_u):
             array.flags.writeable = False
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected accuracy among k classes, for any k up to 1e12 and beyond."""
         draws = arrays.class_counts(k) - 1
-        exponent = np.multiply.outer(draws, np.where(np.isinf(self._log_u), -1e300, self._log_u))
+        exponent = np.multiply.outer(draws, self._log_u)
         wrong = -np.expm1(exponent) @ self.weights
         # Near one the error has the digits, near zero the accuracy itself.
         right = np.exp(exponent) @ self.weights

@@ -1,0 +1,141 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from headcount import Favorability, ParameterError
+
+laws = st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=6).map(
+    lambda rows: Favorability([p for p, _ in rows], [w for _, w in rows])
+)
+
+
+def test_accuracy_is_the_moment_of_u():
+    p, w = [0.0, 0.25, 0.5, 1.0], [1, 2, 3, 4]
+    law = Favorability(p, w)
+    for k in (1, 2, 3, 10):
+        expected = sum(
+            Fraction(weight, 10) * Fraction(1 - node) ** (k - 1)
+            for node, weight in zip(p, w, strict=True)
+        )
+        assert float(law.accuracy(k)) == pytest.approx(float(expected), rel=1e-15)
+
+
+@pytest.mark.parametrize("p", [1e-3, 1e-9, 1e-12, 1e-15])
+def test_right_for_tiny_p_and_huge_k(p):
+    law = Favorability([p], [1.0])
+    k = round(1 / p) + 1
+    # (1 - p)^(1/p) = exp(-1 - p/2 - ...); a rounded u = 1 - p would be off by many per cent.
+    assert float(law.accuracy(k)) == pytest.approx(math.exp((k - 1) * math.log1p(-p)), rel=1e-12)
+    # With few classes the error is (k - 1) p, and its digits must survive.
+    assert 1 - float(law.accuracy(1 + 10)) == pytest.approx(
+        -math.expm1(10 * math.log1p(-p)), rel=1e-3
+    )
+
+
+def test_errors_keep_their_digits():
+    law = Favorability([1e-12, 1e-10], [0.5, 0.5])
+    wrong = 1 - law.accuracy(2)
+    assert wrong == pytest.approx(0.5 * 1e-12 + 0.5 * 1e-10, rel=1e-5)
+
+
+def test_small_accuracies_keep_theirs():
+    law = Favorability([0.9], [1.0])
+    assert float(law.accuracy(31)) == pytest.approx(1e-30, rel=1e-12)
+
+
+def test_atoms_at_both_ends():
+    law = Favorability([0.0, 1.0], [0.3, 0.7])
+    assert law.accuracy([1, 2, 10**12]).tolist() == pytest.approx([1, 0.3, 0.3])
+    assert law.asymptote == pytest.approx(0.3)
+    assert law.capacity(0.3) == math.inf
+    assert law.capacity(0.31) == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(laws)
+def test_starts_at_one_falls_and_is_convex(law):
+    values = law.accuracy(np.arange(1, 40))
+    assert values[0] == 1
+    assert ((values >= 0) & (values <= 1)).all()
+    assert (np.diff(values) <= 1e-12).all()
+    assert (np.diff(values, 2) >= -1e-12).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(laws, st.floats(0.01, 1))
+def test_capacity_is_the_last_k_that_still_reaches_the_target(law, target):
+    held = law.capacity(target)
+    if held == math.inf:
+        assert float(law.accuracy(1e15)) >= target - 1e-9
+    elif held < 1e15:
+        assert held == 1 or float(law.accuracy(held)) >= target
+        assert float(law.accuracy(held + 1)) < target
+
+
+def test_top_is_the_binomial_sum():
+    p, w = np.array([0.0, 1e-6, 0.03, 0.4, 1.0]), np.array([0.1, 0.2, 0.3, 0.2, 0.2])
+    law = Favorability(p, w)
+    for m in (1, 2, 5):
+        for k in (1, 2, 5, 6, 50, 1000):
+            expected = w @ binom.cdf(m - 1, k - 1, p) if k > m else 1.0
+            assert float(law.top(m, k)) == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(law.top(1, [2, 9, 300]), law.accuracy([2, 9, 300]), rtol=1e-12)
+
+
+def test_top_keeps_the_digits_of_tiny_p():
+    law = Favorability([1e-12], [1.0])
+    # Poisson limit with mean one: P(at most 1) = 2 / e.
+    assert float(law.top(2, 1e12)) == pytest.approx(2 / math.e, rel=1e-9)
+
+
+def test_cdf_and_quantile():
+    law = Favorability([0.1, 0.5, 1.0], [0.5, 0.3, 0.2])  # U = 0.9, 0.5, 0
+    assert law.cdf([-0.1, 0, 0.49, 0.5, 0.89, 0.9, 1]).tolist() == pytest.approx(
+        [0, 0.2, 0.2, 0.5, 0.5, 1, 1]
+    )
+    assert law.quantile([0, 0.2, 0.21, 0.5, 0.51, 1]).tolist() == pytest.approx(
+        [0, 0, 0.5, 0.5, 0.9, 0.9]
+    )
+    assert law.discriminability(0.5) == law.cdf(0.5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(laws)
+def test_theorem_one_of_paper_001(law):
+    """accuracy(k) = 1 - (k - 1) int (1 - rROC(1 - u)) u^(k-2) du, and rAUC = accuracy(2)."""
+    roc = law.reversed_roc()
+    widths = np.diff(roc.rate)
+    assert float(widths @ roc.share[:-1]) == pytest.approx(law.reversed_auc, abs=1e-12)
+    assert law.reversed_auc == pytest.approx(float(law.accuracy(2)), abs=1e-12)
+    for k in (2, 3, 7):
+        upper, lower = 1 - roc.rate[:-1], 1 - roc.rate[1:]
+        integral = ((1 - roc.share[:-1]) * (upper ** (k - 1) - lower ** (k - 1))).sum()
+        assert 1 - integral == pytest.approx(float(law.accuracy(k)), abs=1e-9)
+
+
+def test_reversed_roc_mirrors_the_cdf():
+    law = Favorability([0.1, 0.5], [0.4, 0.6])
+    roc = law.reversed_roc()
+    for rate in (0.05, 0.3, 0.7):
+        share = roc.share[np.searchsorted(roc.rate, rate, side="right") - 1]
+        assert share == pytest.approx(1 - float(law.cdf(1 - rate)))
+
+
+@pytest.mark.parametrize(
+    "p, w",
+    [([], []), ([0.1], [0.5, 0.5]), ([1.5], [1]), ([0.1], [-1]), ([0.1], [0]), ([0.1], [math.nan])],
+)
+def test_impossible_laws_are_refused(p, w):
+    with pytest.raises(ParameterError):
+        Favorability(p, w)
+
+
+@pytest.mark.parametrize("target", [0, -1, 1.1, math.nan, "many"])
+def test_impossible_targets_are_refused(target):
+    with pytest.raises(ParameterError, match="target"):
+        Favorability([0.1], [1]).capacity(target)

@@ -1,0 +1,242 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headcount
+from headcount import (
+    DataError,
+    ExtrapolationWarning,
+    Forecast,
+    ParameterError,
+    Pilot,
+    forecast,
+    observe,
+)
+from headcount.estimators import ProbitNormal
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    rng = np.random.default_rng(0)
+    return Pilot.from_losses(
+        rng.binomial(199, rng.beta(0.2, 20, 600)), 200, labels=np.arange(600) % 200
+    )
+
+
+@pytest.fixture(scope="module")
+def result(pilot):
+    return forecast(pilot, classes=[50, 1000, 10_000])
+
+
+def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
+    law = ProbitNormal().fit(pilot).favorability_
+    np.testing.assert_array_equal(
+        result.accuracy([1, 7, 200]), observe(pilot).accuracy([1, 7, 200])
+    )
+    np.testing.assert_allclose(result.accuracy([201, 10_000]), law.accuracy([201, 10_000]))
+    np.testing.assert_array_equal(result.top(3, [7, 200]), observe(pilot).top(3, [7, 200]))
+    np.testing.assert_allclose(result.top(3, [300]), law.top(3, [300]))
+    assert result.accuracy(10_000).shape == ()
+
+
+def test_curve_is_frozen_and_labels_its_regions(result):
+    curve = result.curve
+    assert {50, 200, 1000, 10_000} <= set(curve.classes.tolist())
+    assert (curve.region == np.where(curve.classes <= 200, "observed", "forecast")).all()
+    np.testing.assert_array_equal(curve.accuracy, result.accuracy(curve.classes))
+    with pytest.raises(ValueError, match="read-only"):
+        curve.accuracy[0] = 0
+
+
+def test_no_intervals_yet(result):
+    assert result.interval(1000) is None
+    assert result.capacity_interval(0.5) is None
+    assert result.backtest is None
+    with pytest.raises(ParameterError, match="new_set"):
+        result.interval(1000, kind="sure")
+
+
+@pytest.mark.parametrize("target", [0.95, 0.9, 0.8, 0.6, 0.3])
+def test_capacity_is_the_last_k_of_the_joined_curve(result, target):
+    held = result.capacity(target)
+    assert float(result.accuracy(held)) >= target
+    if held != result.n_classes:  # at the seam the fitted curve may start lower
+        assert float(result.accuracy(held + 1)) < target
+    else:
+        assert float(result.favorability.accuracy(held + 1)) < target
+
+
+def test_capacity_at_the_ends(result):
+    assert result.capacity(1.0) == 1
+    sure = Forecast(
+        observed=observe(Pilot.from_losses([0, 0], 10)),
+        favorability=headcount.Favorability([0.0], [1.0]),
+        classes=(10,), n_probes=2, method="none", confidence=0.9,
+    )  # fmt: skip
+    assert sure.capacity(0.99) == math.inf
+    assert "any number of classes" in repr(sure)
+
+
+def test_data_may_be_a_pilot_a_path_or_a_matrix(tmp_path):
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(90, 30))
+    labels = np.arange(90) % 30
+    scores[np.arange(90), labels] += 2
+    np.savez(tmp_path / "pilot.npz", scores=scores, labels=labels)
+    expected = forecast(Pilot.from_scores(scores, labels), classes=300).accuracy(300)
+    assert forecast(scores, labels, classes=300).accuracy(300) == expected
+    assert forecast(tmp_path / "pilot.npz", classes=300).accuracy(300) == expected
+    with pytest.raises(ParameterError, match="labels"):
+        forecast(scores, classes=300)
+    with pytest.raises(ParameterError, match="its own labels"):
+        forecast(Pilot.from_scores(scores, labels), labels, classes=300)
+
+
+@pytest.mark.parametrize("classes", [0, -5, 2.5, [], [100, math.nan]])
+def test_impossible_numbers_of_classes_are_refused(pilot, classes):
+    with pytest.raises(ParameterError):
+        forecast(pilot, classes=classes)
+
+
+def test_impossible_confidence_is_refused(pilot):
+    with pytest.raises(ParameterError, match="confidence"):
+        forecast(pilot, classes=300, confidence=90)
+
+
+def test_far_forecasts_warn(pilot):
+    with pytest.warns(ExtrapolationWarning, match="times the pilot's 200"):
+        result = forecast(pilot, classes=200 * 101)
+    assert any("times the pilot" in text for text in result.warnings)
+
+
+def test_a_law_that_misses_the_pilot_is_a_check(pilot):
+    class Wrong(ProbitNormal):
+        alias = "wrong"
+
+        def _estimate(self, pilot):
+            return headcount.Favorability([0.5], [1.0])
+
+    found = forecast(pilot, classes=300, method=Wrong())
+    assert [check.code for check in found.checks] == ["gap-at-pilot"]
+    assert "doubtful" in repr(found)
+    assert forecast(pilot, classes=300).checks == ()
+
+
+def test_json_follows_the_contract(result):
+    held = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert set(held) == {
+        "schema", "n_classes", "n_probes", "method", "confidence", "observed", "forecast",
+        "checks", "warnings",
+    }  # fmt: skip
+    assert held["schema"] == 1 and held["method"] == "probit_normal" and held["confidence"] == 0.9
+    assert [p["classes"] for p in held["observed"]] == [50, 200]
+    assert [p["classes"] for p in held["forecast"]] == [1000, 10_000]
+    assert held["forecast"][0]["accuracy"] == float(result.accuracy(1000))
+
+
+def test_json_round_trip_answers_every_question_alike(result):
+    again = Forecast.from_json(result.to_json())
+    ks = [1, 3, 200, 201, 5000, 10**9]
+    assert again.accuracy(ks).tolist() == result.accuracy(ks).tolist()
+    assert again.capacity(0.7) == result.capacity(0.7)
+    assert repr(again) == repr(result)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda held: held | {"schema": 2},
+        lambda held: {k: v for k, v in held.items() if k != "state"},
+        lambda held: held | {"state": held["state"] | {"p": [2.0], "mass": [1.0]}},
+        lambda held: held | {"state": held["state"] | {"weights": [0.1]}},
+        lambda held: held | {"state": held["state"] | {"losses": "many"}},
+        lambda held: [1, 2],
+    ],
+)
+def test_spoiled_json_is_refused(result, spoil):
+    text = json.dumps(spoil(json.loads(result.to_json())))
+    with pytest.raises(headcount.HeadcountError):
+        Forecast.from_json(text)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": NaN}', "null"])
+def test_text_that_is_no_forecast_is_refused(text):
+    with pytest.raises(DataError):
+        Forecast.from_json(text)
+
+
+def test_frame_and_csv_hold_the_curve(result, tmp_path):
+    frame = result.to_frame()
+    assert list(frame.columns) == ["classes", "accuracy", "region"]
+    result.save(tmp_path / "curve.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "curve.csv"), frame, check_dtype=False)
+
+
+def test_save_writes_json_and_pictures(result, tmp_path):
+    result.save(tmp_path / "f.json")
+    assert repr(Forecast.from_json((tmp_path / "f.json").read_text())) == repr(result)
+    for suffix, magic in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        result.save(tmp_path / f"f{suffix}")
+        assert (tmp_path / f"f{suffix}").read_bytes().startswith(magic)
+    with pytest.raises(ParameterError, match="choose"):
+        result.save(tmp_path / "f.docx")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["f.json", "f.pdf", "f.png", "f.svg"]
+
+
+def test_repr_is_readable(result):
+    text = repr(result)
+    assert "200 classes and 600 probes" in text
+    assert "At 50 classes:" in text and "(measured)" in text
+    assert "It stays at or above" in text
+    assert result._repr_html_().startswith("<div>")
+
+
+def test_notebook_text_is_escaped(result):
+    spiked = Forecast(
+        observed=result.observed, favorability=result.favorability, classes=(300,), n_probes=1,
+        method="<script>", confidence=0.9,
+    )  # fmt: skip
+    assert "<script>" not in spiked._repr_html_()
+
+
+def test_plot_draws_the_parts(result):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    display = result.plot(target=0.5)
+    labels = [line.get_label() for line in display.ax_.get_lines()]
+    assert labels[:4] == ["measured", "forecast", "pilot, 200 classes", "guessing"]
+    measured, beyond = display.ax_.get_lines()[:2]
+    assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
+    assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()
+    _, ax = pyplot.subplots()
+    assert result.plot(ax).ax_ is ax
+    pyplot.close("all")
+
+
+def test_needs_no_optional_package_and_changes_no_global_state():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, numpy as np\n"
+        "for name in ('matplotlib', 'pandas', 'pyarrow', 'torch', 'polars'):\n"
+        "    sys.modules[name] = None  # as if it were not installed\n"
+        "before = (np.geterr(), np.get_printoptions())\n"
+        "import headcount, headcount.cli\n"
+        "result = headcount.forecast([[2.0, 1], [1, 2], [1, 2]], [0, 1, 0], classes=10)\n"
+        "assert (np.geterr(), np.get_printoptions()) == before\n"
+        "for ask, extra in ((result.to_frame, 'io'), (result.plot, 'plot')):\n"
+        "    try:\n"
+        "        ask()\n"
+        "    except headcount.MissingExtraError as error:\n"
+        "        assert f'headcount[{extra}]' in str(error)\n"
+        "    else:\n"
+        "        raise AssertionError(extra)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
