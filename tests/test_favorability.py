@@ -73,8 +73,8 @@ def test_capacity_is_the_last_k_that_still_reaches_the_target(law, target):
     if held == math.inf:
         assert float(law.accuracy(1e15)) >= target - 1e-9
     elif held < 1e15:
-        assert held == 1 or float(law.accuracy(held)) >= target
-        assert float(law.accuracy(held + 1)) < target
+        assert held == 1 or float(law.accuracy(held)) >= target - 1e-12
+        assert float(law.accuracy(held + 1)) < target - 1e-12
 
 
 def test_top_is_the_binomial_sum():
@@ -139,3 +139,27 @@ def test_impossible_laws_are_refused(p, w):
 def test_impossible_targets_are_refused(target):
     with pytest.raises(ParameterError, match="target"):
         Favorability([0.1], [1]).capacity(target)
+
+
+@settings(max_examples=100, deadline=None)
+@given(laws, st.floats(0, 1))
+def test_cdf_reaches_the_level_at_its_quantile(law, level):
+    assert float(law.cdf(law.quantile(level))) >= level - 1e-9
+
+
+def test_tiny_masses_are_not_lost():
+    assert float(Favorability([0.1, 0.5], [1.0, 1e-20]).cdf(0.6)) == pytest.approx(1e-20, rel=1e-9)
+
+
+def test_many_numbers_of_classes_at_once_give_what_single_ones_do():
+    law = Favorability(np.geomspace(1e-9, 1, 3000), np.ones(3000))
+    ks = np.arange(1, 5001)
+    values = law.accuracy(ks)
+    assert values[[0, 7, 4999]].tolist() == [float(law.accuracy(k)) for k in (1, 8, 5000)]
+    assert (law.top(3, ks[:50]) <= 1).all()
+
+
+@pytest.mark.parametrize("k", [math.inf, 0, 1.5, math.nan])
+def test_impossible_numbers_of_classes_are_refused(k):
+    with pytest.raises(ParameterError, match="number of classes"):
+        Favorability([0.1], [1]).accuracy(k)

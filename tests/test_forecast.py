@@ -69,6 +69,13 @@ def test_capacity_is_the_last_k_of_the_joined_curve(result, target):
         assert float(result.favorability.accuracy(held + 1)) < target
 
 
+@pytest.mark.parametrize("n_right, n_probes", [(9, 10), (27, 30), (29, 30), (900, 1000)])
+def test_a_target_that_is_met_exactly_is_met(n_right, n_probes):
+    losses = [0] * n_right + [5] * (n_probes - n_right)
+    result = forecast(Pilot.from_losses(losses, 100), classes=100)
+    assert result.capacity(n_right / n_probes) >= 100
+
+
 def test_capacity_at_the_ends(result):
     assert result.capacity(1.0) == 1
     sure = Forecast(
@@ -95,7 +102,7 @@ def test_data_may_be_a_pilot_a_path_or_a_matrix(tmp_path):
         forecast(Pilot.from_scores(scores, labels), labels, classes=300)
 
 
-@pytest.mark.parametrize("classes", [0, -5, 2.5, [], [100, math.nan]])
+@pytest.mark.parametrize("classes", [0, -5, 2.5, [], [100, math.nan], math.inf, 1e19])
 def test_impossible_numbers_of_classes_are_refused(pilot, classes):
     with pytest.raises(ParameterError):
         forecast(pilot, classes=classes)
@@ -143,6 +150,7 @@ def test_json_round_trip_answers_every_question_alike(result):
     assert again.accuracy(ks).tolist() == result.accuracy(ks).tolist()
     assert again.capacity(0.7) == result.capacity(0.7)
     assert repr(again) == repr(result)
+    assert again.to_json() == result.to_json()
 
 
 @pytest.mark.parametrize(
@@ -154,6 +162,14 @@ def test_json_round_trip_answers_every_question_alike(result):
         lambda held: held | {"state": held["state"] | {"weights": [0.1]}},
         lambda held: held | {"state": held["state"] | {"losses": "many"}},
         lambda held: [1, 2],
+        lambda held: held | {"schema": True},
+        lambda held: held | {"confidence": 7},
+        lambda held: held | {"confidence": "x"},
+        lambda held: held | {"warnings": "one"},
+        lambda held: held | {"checks": [{"code": 1, "severity": "x", "message": "y"}]},
+        lambda held: held | {"state": held["state"] | {"p": ["x"], "mass": [1.0]}},
+        lambda held: held | {"state": held["state"] | {"censored": [True]}},
+        lambda held: held | {"state": held["state"] | {"n_rivals": 1e30}},
     ],
 )
 def test_spoiled_json_is_refused(result, spoil):
@@ -225,8 +241,11 @@ def test_needs_no_optional_package_and_changes_no_global_state():
 
     code = (
         "import sys, numpy as np\n"
-        "for name in ('matplotlib', 'pandas', 'pyarrow', 'torch', 'polars'):\n"
-        "    sys.modules[name] = None  # as if it were not installed\n"
+        "class Hidden:  # as if they were not installed\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name.split('.')[0] in ('matplotlib', 'pandas', 'pyarrow', 'torch', 'polars'):\n"
+        "            raise ImportError(name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
         "before = (np.geterr(), np.get_printoptions())\n"
         "import headcount, headcount.cli\n"
         "result = headcount.forecast([[2.0, 1], [1, 2], [1, 2]], [0, 1, 0], classes=10)\n"

@@ -302,7 +302,7 @@ def test_n_classes_option_fills_the_gap(npz):
 
 
 def test_losses_without_n_classes_are_refused(npz):
-    with pytest.raises(DataError, match=r"pilot.npz holds losses but not n_classes.*--n-classes"):
+    with pytest.raises(DataError, match=r"pilot.npz does not hold n_classes.*--n-classes"):
         load(npz(losses=[0, 3]))
 
 
@@ -327,13 +327,13 @@ def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
     [
         ({"losses": [0, 12], "n_classes": 9}, r"1 of 2 rows .*first: row 1, 12 losses"),
         ({"losses": [0, 8], "ties": [0, 1], "n_classes": 9}, r"row 1, 8 losses and 1 ties"),
-        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows negative .*row 1, -1"),
+        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows are negative .*row 1, -1"),
         ({"losses": [0, 1.5], "n_classes": 9}, r"not whole numbers .*row 1, 1.5"),
         ({"losses": [0, 1], "ties": [1], "n_classes": 9}, "1 ties for 2 losses"),
         ({"losses": [0, 1], "labels": [1], "n_classes": 9}, "1 labels for 2 losses"),
         ({"losses": [0, 1], "censored": [0, 2], "n_classes": 9}, "censored must be"),
         ({"losses": [0, 1], "ties": [0, 1], "censored": [0, 1], "n_classes": 9}, "censored and"),
-        ({"losses": [0, 1, 2], "labels": [1, 2, 3], "n_classes": 2}, "losses"),
+        ({"losses": [0, 1, 1], "labels": [1, 2, 3], "n_classes": 2}, "labels name 3 classes"),
     ],
 )
 def test_impossible_losses_are_refused(npz, members, phrase):
@@ -550,7 +550,7 @@ def test_broken_csv_is_refused(text, content, phrase):
 def test_csv_in_another_encoding_is_refused(tmp_path):
     path = tmp_path / "s.csv"
     path.write_bytes("label,café,b\nb,1,2\n".encode("latin-1"))
-    with pytest.raises(DataError, match="s.csv is not text in UTF-8"):
+    with pytest.raises(DataError, match=r"s\.csv is not text in UTF-8"):
         load(path)
 
 
@@ -726,7 +726,12 @@ def test_trec_needs_the_size_of_the_collection(trec):
     ("run", "qrels", "n_classes", "phrase"),
     [
         (RUN, "q8 0 d2 1\n", 9, r"no query of run.trec .*same query names"),
-        (RUN, "q1 0 d2 1\nq2 0 d1 1\n", 2, "run.trec names 3 documents, but n_classes is 2"),
+        (
+            RUN,
+            "q1 0 d2 1\nq2 0 d1 1\n",
+            2,
+            "run.trec and the qrels name 3 documents, but n_classes is 2",
+        ),
         (RUN, "q1 0 d9 1\nq2 0 d1 1\n", 3, "n_classes is 3"),
         ("q1 Q0 d1 1\n", "q1 0 d1 1\n", 9, "run.trec: line 1 has 4 cells; .*query Q0 document"),
         (RUN, "q1 0 d2 1\nq2 d1 1\n", 9, "qrels.txt: line 2 has 3 cells; .*query iteration"),
@@ -753,6 +758,9 @@ def test_trec_in_another_encoding_is_refused(trec, which):
 # -- neighbour lists -------------------------------------------------------------------------------
 
 
+NEIGHBOURS = {"ids": [[0, 1], [1, 2]], "distances": [[1.0, 2.0], [1.0, 2.0]], "labels": [0, 1]}
+
+
 def test_neighbour_lists(npz):
     path = npz(
         ids=[[3, 5, 6], [1, 2, -1], [-1, -1, -1], [4, 8, 9]],
@@ -766,19 +774,16 @@ def test_neighbour_lists(npz):
     assert pilot.n_classes == 100
 
 
-def test_neighbour_lists_of_similarities(npz):
-    path = npz(
-        ids=[[3, 5, 6]], distances=[[0.9, 0.8, 0.1]], labels=[5], n_classes=9, higher_is_better=True
-    )
-    assert load(path).losses.tolist() == [1]
-    assert load(path, higher_is_better=False).losses.tolist() == [1]
-    assert load(path, n_classes=50).n_classes == 50
+def test_neighbour_lists_are_distances_unless_stated(npz):
+    lists = {"ids": [[3, 5, 6]], "distances": [[0.9, 0.8, 0.1]], "labels": [3], "n_classes": 9}
+    assert load(npz(**lists)).losses.tolist() == [2]
+    assert load(npz(**lists), higher_is_better=True).losses.tolist() == [0]
+    assert load(npz(**lists, higher_is_better=True)).losses.tolist() == [0]
+    assert load(npz(**lists, higher_is_better=True), higher_is_better=False).losses.tolist() == [2]
 
 
-def test_neighbour_orientation_matters(npz):
-    path = npz(ids=[[3, 5, 6]], distances=[[0.9, 0.8, 0.7]], labels=[6], n_classes=9)
-    assert load(path).losses.tolist() == [0]
-    assert load(path, higher_is_better=True).losses.tolist() == [2]
+def test_neighbour_n_classes_option_overrides_the_file(npz):
+    assert load(npz(**NEIGHBOURS, n_classes=9), n_classes=50).n_classes == 50
 
 
 def test_neighbour_rows_of_one_class_count_once(npz):
@@ -821,13 +826,10 @@ def test_full_lists_agree_with_a_plain_loop_and_cut_lists_are_censored():
         assert pilot.censored.tolist() == [loss >= depth for loss in losses]
 
 
-NEIGHBOURS = {"ids": [[0, 1], [1, 2]], "distances": [[1.0, 2.0], [1.0, 2.0]], "labels": [0, 1]}
-
-
 @pytest.mark.parametrize(
     ("changed", "phrase"),
     [
-        ({}, r"how many classes the index holds.*--n-classes"),
+        ({}, r"does not hold n_classes.*--n-classes"),
         ({"distances": [[1.0], [2.0]], "n_classes": 9}, r"ids \(2, 2\), distances \(2, 1\)"),
         ({"labels": [0], "n_classes": 9}, "1 labels disagree"),
         ({"distances": [[1.0, 2.0], [1.0, np.nan]], "n_classes": 9}, "1 of 2 rows .*row 1"),

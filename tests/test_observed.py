@@ -167,3 +167,27 @@ def test_order_of_probes_does_not_matter_at_all():
     other = observe(Pilot.from_losses(losses[order], 41, ties=ties[order], labels=labels[order]))
     ks = np.arange(1, 42)
     assert one.accuracy(ks).tolist() == other.accuracy(ks).tolist()
+
+
+@pytest.mark.parametrize("n_rivals", [10**6, 10**9, 10**12])
+def test_reciprocal_rank_does_not_cancel_among_many(n_rivals):
+    for losses, k in ((0, 2), (0, 4), (3, 5), (n_rivals // 10, 7), (n_rivals // 2, 40)):
+        curve = observe(Pilot.from_losses([losses], n_rivals + 1))
+        m = k - 1
+        mean = Fraction(0)
+        for j in range(min(losses, m) + 1):
+            ways = math.comb(m, j)
+            for i in range(j):
+                ways *= Fraction(losses - i, n_rivals - i)
+            for i in range(m - j):
+                ways *= Fraction(n_rivals - losses - i, n_rivals - j - i)
+            mean += Fraction(ways) / (j + 1)
+        assert float(curve.mean_reciprocal_rank(k)) == pytest.approx(float(mean), rel=1e-12)
+
+
+def test_top_of_half_a_trillion():
+    n_rivals = 10**12
+    curve = observe(Pilot.from_losses([n_rivals // 2], n_rivals + 1))
+    half = n_rivals // 4
+    # Half the rivals beat, half are drawn: as many above as below the middle, by symmetry.
+    assert float(curve.top(half + 1, n_rivals // 2 + 1)) == pytest.approx(0.5, abs=1e-5)

@@ -114,6 +114,23 @@ def test_table_keeps_long_ties_exact():
     assert table.weights[-1] == pytest.approx((0.5 + 1 / n_classes) / 3, rel=1e-9)
 
 
+def test_both_ways_of_spreading_ties_agree(monkeypatch):
+    rng = np.random.default_rng(5)
+    losses = rng.integers(0, 80, 200)
+    ties = np.where(rng.random(200) < 0.5, rng.integers(0, 19, 200), 0)
+    expanded = Pilot.from_losses(losses, 100, ties=ties).table()
+    monkeypatch.setattr("headcount.losses.FEW_ROWS", 0)
+    swept = Pilot.from_losses(losses, 100, ties=ties).table()
+    assert swept.losses.tolist() == expanded.losses.tolist()
+    np.testing.assert_allclose(swept.weights, expanded.weights, rtol=1e-9)
+
+
+def test_a_few_ties_among_many_classes_take_little_room():
+    n_classes = 10**12
+    table = Pilot.from_losses([0, n_classes - 11], n_classes, ties=[1, 10]).table()
+    assert len(table.losses) == 13
+
+
 def test_summary_says_what_to_look_at():
     scores = np.array([[3.0, 1, 2, 0], [9, 3, 2, 1], [9, 4, 3, 2], [9, 8, 7, 1]])
     pilot = Pilot.from_scores(scores, [0, 1, 2, 2], groups=["x", "x", "y", "y"])
@@ -124,7 +141,7 @@ def test_summary_says_what_to_look_at():
     assert summary.confusing[0].name == "0" and summary.confusing[0].share == pytest.approx(1)
     assert [(note.name, note.share) for note in summary.groups] == [("y", 0.0), ("x", 0.5)]
     text = str(summary)
-    assert "4 classes, 4 probes" in text and "1 classes have none" in text
+    assert "4 classes, 4 probes" in text and "none, only competing: 1 class" in text
 
 
 def test_groups_may_be_named_by_class():
@@ -198,6 +215,9 @@ def test_classifiers_that_cannot_be_used_are_refused():
         (lambda: Pilot.from_embeddings(np.array([[7e4]], "f2"), [0], [[1.0], [2]]), "float16"),
         (lambda: Pilot.from_losses([0, 5], 5), "1 of 2 rows have more losses.*row 1, 5 losses"),
         (lambda: Pilot.from_losses([-1], 5), "negative"),
+        (lambda: Pilot.from_losses([2**63 - 1], 100, ties=[2]), "more losses"),
+        (lambda: Pilot.from_scores(SCORES, [10**30, 1, 2, 2]), "past 2"),
+        (lambda: Pilot.from_embeddings([[1e-150]], [0], [[1.0], [2]]), "1e-100"),
         (lambda: Pilot.from_losses([0], 1), "at least 2 classes"),
         (lambda: Pilot.from_losses([0, 1], 5, labels=[1]), "1 labels for 2 losses"),
         (lambda: Pilot.from_losses([0], 5, ties=[1], censored=[True]), "censored"),

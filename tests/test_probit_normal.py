@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -197,3 +199,45 @@ def test_retrieval_among_a_million():
 def test_a_prior_without_weight_is_refused():
     with pytest.raises(ParameterError, match="prior_classes"):
         ProbitNormal(prior_classes=0).fit(Pilot.from_losses([0, 1], 5))
+
+
+@pytest.mark.parametrize("n_wrong", [0, 1])
+@pytest.mark.parametrize("n_probes", [1000, 100_000])
+@pytest.mark.parametrize("n_classes", [2, 100, 10**7])
+def test_nearly_perfect_pilots_converge(n_wrong, n_probes, n_classes):
+    losses = np.zeros(n_probes, int)
+    losses[:n_wrong] = 1
+    pilot = Pilot.from_losses(losses, n_classes)
+    with contextlib.nullcontext() if n_wrong else pytest.warns(AssumptionWarning):
+        fit = ProbitNormal().fit(pilot)
+    assert 1 - float(fit.predict(n_classes)) == pytest.approx((n_wrong + 0.5) / n_probes, rel=0.4)
+
+
+def test_laws_beyond_the_grid_are_fitted():
+    fit = ProbitNormal().fit(simulated(6.0, 1.0, 1000, 100_000, seed=9))
+    assert fit.mu_ == pytest.approx(6.0, abs=0.25)
+    assert fit.tau_ == pytest.approx(1.0, abs=0.1)
+    with pytest.warns(AssumptionWarning, match="no probe is right"):
+        wrong = ProbitNormal().fit(Pilot.from_losses(np.full(10**6, 99), 100))
+    assert float(wrong.predict(100)) < 1e-5
+
+
+def test_billions_of_rivals_keep_their_small_losses_apart():
+    """Merging must not lump one loss with hundreds: they carry the extrapolation."""
+    pilot = simulated(5.0, 1.0, 10**9, 20_000, seed=10)
+    truth = probit_normal_law(5.0, 1.0).accuracy([10**9, 10**10])
+    np.testing.assert_allclose(ProbitNormal().fit(pilot).predict([10**9, 10**10]), truth, atol=0.01)
+
+
+def test_warnings_follow_the_tie_rule():
+    with pytest.warns(AssumptionWarning, match="all 3 probes are right"):
+        ProbitNormal().fit(Pilot.from_losses([0, 0, 0], 10, ties=[1, 2, 0], tie_rule="win"))
+    with pytest.warns(AssumptionWarning, match="no probe is right"):
+        ProbitNormal().fit(Pilot.from_losses([0, 0, 0], 10, ties=[1, 2, 1], tie_rule="lose"))
+    ProbitNormal().fit(Pilot.from_losses([0, 0], 10, censored=[True, True]))  # nothing is known
+
+
+def test_no_capacity_without_end():
+    """A probit-normal law has no atom at U = 1, however wide."""
+    law = probit_normal_law(50.0, 50.0)
+    assert law.asymptote == 0

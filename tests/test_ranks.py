@@ -1,10 +1,14 @@
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 import brute
-from headcount import Pilot, UnsupportedError
+from headcount import Pilot, UnsupportedError, forecast
 from headcount.ranks import ScoreMatrix
 
 METRICS = ("euclidean", "cosine", "dot")
@@ -64,6 +68,17 @@ def test_very_unequal_lengths(metric):
     probes = gallery[labels] * rng.uniform(0.5, 2, size=(50, 1)) + rng.normal(size=(50, 6))
     pilot = Pilot.from_embeddings(probes, labels, gallery, metric=metric)
     assert_counts(pilot, brute_pilot(probes, labels, gallery, metric))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("size, far", [(1.0, 1e40), (1e-15, 1e30), (1e-60, 1.0), (1e-80, 1e80)])
+def test_probes_on_another_scale_than_the_gallery(metric, size, far):
+    rng = np.random.default_rng(16)
+    gallery = size * rng.normal(size=(30, 5))
+    probes = gallery[:20] + 0.3 * size * rng.normal(size=(20, 5))
+    probes[3:9] = far * rng.normal(size=(6, 5))
+    pilot = Pilot.from_embeddings(probes, np.arange(20), gallery, metric=metric)
+    assert_counts(pilot, brute_pilot(probes, np.arange(20), gallery, metric))
 
 
 @settings(max_examples=60, deadline=None)
@@ -195,6 +210,41 @@ def test_pieces_and_blocks_are_those_of_the_scores(pilot, scores, labels):
         assert pieces.mean[i] == pytest.approx(impostors.mean(), abs=1e-9)
         assert pieces.spread[i] == pytest.approx(impostors.std(ddof=1), abs=1e-9)
         np.testing.assert_allclose(pieces.quantiles[i], np.quantile(impostors, levels), atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_scores_of_duplicates_compare_as_the_counts_say(metric):
+    rng = np.random.default_rng(17)
+    gallery = rng.normal(size=(60, 64)).astype(np.float32)
+    gallery[30:] = gallery[:30]
+    probes = gallery[:30] + rng.normal(size=(30, 64)).astype(np.float32)
+    probes[0] = gallery[0]
+    pilot = Pilot.from_embeddings(probes, np.arange(30), gallery, metric=metric)
+    (_, scores), *_ = pilot.score_blocks()
+    true = scores[np.arange(30), np.arange(30)][:, None]
+    assert (scores > true).sum(axis=1).tolist() == pilot.losses.tolist()
+    assert ((scores == true).sum(axis=1) - 1).tolist() == pilot.ties.tolist() == [1] * 30
+    assert pilot.pieces(top=1).top[0, 0] == pilot.pieces(top=1).true[0]
+
+
+def test_callers_on_several_threads_leave_the_process_as_it_was():
+    def limits():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    rng = np.random.default_rng(18)
+    gallery, probes = rng.normal(size=(3000, 16)), rng.normal(size=(500, 16))
+    labels, before, filters = np.arange(500), limits(), list(warnings.filters)
+    expected = Pilot.from_embeddings(probes, labels, gallery).losses.tolist()
+
+    def work(_):
+        pilot = Pilot.from_embeddings(probes, labels, gallery)
+        forecast(pilot, classes=4000)
+        return pilot.losses.tolist()
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(found == expected for found in pool.map(work, range(12)))
+    assert limits() == before
+    assert list(warnings.filters) == filters
 
 
 def test_measuring_counts_in_the_same_pass():

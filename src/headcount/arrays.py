@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from headcount.errors import DataError, ParameterError
 
-# Squares and products of larger values leave the range of float64.
-LARGEST = 1e100
+# Squares and products of larger or smaller values leave the range of float64.
+LARGEST, SMALLEST = 1e100, 1e-100
 
 
 def as_matrix(values: Any, what: str) -> NDArray[Any]:
@@ -19,10 +19,11 @@ def as_matrix(values: Any, what: str) -> NDArray[Any]:
     matrix = _to_numpy(values, what)
     if matrix.ndim != 2:
         raise DataError(
-            f"{what} must be a table with rows and columns, but has shape {matrix.shape}."
+            f"{what} must be a table with rows and columns, but has shape {matrix.shape}; "
+            "give one row for each probe."
         )
     if matrix.dtype.kind not in "fiub":
-        raise DataError(f"{what} must be numbers, but their type is {matrix.dtype}.")
+        raise DataError(f"{what} must be numbers, but their type is {matrix.dtype}; convert them.")
     view = matrix.view()
     view.flags.writeable = False
     return view
@@ -42,7 +43,12 @@ def as_labels(values: Any, what: str) -> NDArray[Any]:
     if labels.dtype.kind == "O":
         labels = _from_objects(labels, what)
     if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
+        try:
+            labels = np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{what} are bytes that are not UTF-8 text; save them as text."
+            ) from error
     if labels.dtype.kind == "f":
         return _whole(labels, what)
     if labels.dtype.kind in "iub":
@@ -61,7 +67,7 @@ def as_counts(values: Any, what: str) -> NDArray[np.int64]:
             f"and type {counts.dtype}."
         )
     counts = _whole(counts, what)
-    refuse(counts < 0, what, "negative", lambda i: str(counts[i]), "give counts of 0 or more")
+    refuse(counts < 0, what, "are negative", lambda i: str(counts[i]), "give counts of 0 or more")
     return counts
 
 
@@ -96,12 +102,18 @@ def finite_vectors(rows: NDArray[Any], what: str) -> None:
     """Refuse embedding rows with NaN, infinity or values beyond use."""
     if rows.shape[1] == 0:
         raise DataError(f"{what} have no dimensions; each row must hold an embedding.")
-    wrong = np.zeros(len(rows), dtype=np.bool_)
+    largest = np.zeros(len(rows))
     for at in range(0, len(rows), 16384):
-        block = rows[at : at + 16384]
-        with np.errstate(invalid="ignore"):
-            wrong[at : at + 16384] = ~(np.abs(block.astype(np.float64)) <= LARGEST).all(axis=1)
-    refuse_not_finite(wrong, rows, what)
+        block = np.abs(rows[at : at + 16384].astype(np.float64))
+        largest[at : at + 16384] = np.where(np.isnan(block), np.inf, block).max(axis=1)
+    refuse_not_finite(largest > LARGEST, rows, what)
+    refuse(
+        (largest > 0) & (largest < SMALLEST),
+        what,
+        "hold no value over 1e-100",
+        lambda i: f"largest value {largest[i]:g}",
+        "multiply all embeddings by a large number",
+    )
 
 
 def refuse_not_finite(wrong: NDArray[np.bool_], rows: NDArray[Any], what: str) -> None:
@@ -132,13 +144,13 @@ def whole_number(value: Any, name: str, least: int) -> int:
         raise ParameterError(f"{name} must be a whole number, but is {value!r}.")
     if number < least:
         raise ParameterError(f"{name} must be at least {least}, but is {int(number)}.")
-    return int(value)
+    return int(number) if isinstance(value, str) else int(value)
 
 
 def class_counts(k: Any, least: int = 1) -> NDArray[np.float64]:
     """Return numbers of classes as floats (they may exceed 2**63), each checked to be whole."""
     counts = np.asarray(k, dtype=np.float64)
-    wrong = ~(counts >= least) | (counts != np.floor(counts))
+    wrong = ~((counts >= least) & np.isfinite(counts)) | (counts != np.floor(counts))
     if wrong.any():
         value = float(counts[wrong].flat[0])
         raise ParameterError(
@@ -173,8 +185,12 @@ def _from_objects(labels: NDArray[Any], what: str) -> NDArray[Any]:
     if kinds == {True}:
         return labels.astype(str)
     if kinds == {False} and all(isinstance(label, int | np.integer) for label in labels.tolist()):
-        return labels.astype(np.int64)
-    wrong = np.array([not isinstance(label, str) for label in labels.tolist()])
+        try:
+            return labels.astype(np.int64)
+        except OverflowError as error:
+            raise DataError(f"{what} hold integers past 2**63; give them as text.") from error
+    allowed: Any = str if True in kinds else (int, np.integer)
+    wrong = np.array([not isinstance(label, allowed) for label in labels.tolist()])
     refuse(
         wrong,
         what,

@@ -33,8 +33,13 @@ def refuse_duplicates(names: NDArray[Any], what: str) -> None:
         )
 
 
-def positions(labels: NDArray[Any], names: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each label stands among the names; integers may also be positions of named classes."""
+def positions(
+    labels: NDArray[Any], names: NDArray[Any], *, numbered: bool = False
+) -> NDArray[np.int64]:
+    """Return where each label stands among the names.
+
+    With `numbered`, integers that are no names may also be positions (the columns of a matrix).
+    """
     refuse_duplicates(names, "class names")
     wanted, known = labels, names
     if labels.dtype.kind != names.dtype.kind:
@@ -42,7 +47,7 @@ def positions(labels: NDArray[Any], names: NDArray[Any]) -> NDArray[np.int64]:
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
     found = known[order][place] == wanted
-    if labels.dtype.kind == "i" and names.dtype.kind == "U" and not found.any():
+    if numbered and labels.dtype.kind == "i" and names.dtype.kind == "U" and not found.any():
         arrays.refuse(
             (labels < 0) | (labels >= len(names)),
             "labels",
@@ -51,14 +56,14 @@ def positions(labels: NDArray[Any], names: NDArray[Any]) -> NDArray[np.int64]:
             "labels must be column numbers or class names",
         )
         return labels.astype(np.int64)
-    numbered = names.dtype.kind == "i" and np.array_equal(names, np.arange(len(names)))
+    plain = names.dtype.kind == "i" and np.array_equal(names, np.arange(len(names)))
     arrays.refuse(
         ~found,
         "labels",
-        f"are outside the columns 0 to {len(names) - 1}" if numbered else "name no class",
+        f"are outside the columns 0 to {len(names) - 1}" if plain else "name no class",
         lambda i: f"label {labels[i]!s}",
         "labels must be column numbers counted from 0, or give class_names"
-        if numbered
+        if plain
         else "labels must be among the class names",
     )
     return order[place].astype(np.int64)

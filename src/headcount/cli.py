@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import __version__, terminal
-from headcount.errors import HeadcountError, ParameterError
+from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import percent, plain
+from headcount.wording import counted, percent
 
 if TYPE_CHECKING:
     from headcount.forecasting import Forecast
@@ -78,13 +78,14 @@ def forecast(
     asked = _numbers(classes)
     _one_format(as_json, as_csv)
     _check_output(plot, pilot.inputs)
-    with terminal.progress():
+    with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(data, classes=asked, method=method, confidence=confidence)
     if plot is not None:
         result.save(plot)
     if as_json:
-        terminal.say(json.dumps(result.to_dict(), allow_nan=False, indent=2))
+        answer = result.to_dict() | {"warnings": heard}
+        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
     elif as_csv:
         sys.stdout.write(result.to_csv())
     else:
@@ -108,9 +109,11 @@ def observe(
 
     headcount observe scores.npz --classes 10,100,500
     """
+    from headcount.arrays import whole_number
     from headcount.observed import observe as make_curve
 
     _one_format(as_json, as_csv)
+    top = whole_number(top, "--top", 1)
     asked = None if classes is None else _numbers(classes)
     with terminal.progress():
         data = pilot.load()
@@ -137,7 +140,7 @@ def observe(
         lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
         sys.stdout.write("\n".join(lines) + "\n")
     else:
-        terminal.say(plain_lines(str(summary)))
+        terminal.say(str(summary))
         _show_observed(rows, top)
 
 
@@ -162,7 +165,7 @@ def capacity(
     from headcount.forecasting import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
-    with terminal.progress():
+    with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(data, classes=data.n_classes, method=method)
         held = [result.capacity(value) for value in targets]
@@ -173,7 +176,7 @@ def capacity(
         ]
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
-            "method": result.method, "capacity": rows, "warnings": list(result.warnings),
+            "method": result.method, "capacity": rows, "warnings": heard,
         }  # fmt: skip
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
         return
@@ -251,18 +254,16 @@ def main(argv: list[str] | None = None) -> int:
         # Typer's own usage errors: a missing option, an unknown command.
         if not hasattr(error, "format_message"):
             raise
-        terminal.complain("error", f"{error.format_message()} See: headcount --help")
+        message = str(error.format_message()).strip().rstrip(".")
+        if not message:  # no command at all: the help has been printed
+            return 0
+        terminal.complain("error", f"{message}; see headcount --help.")
         return 2
 
 
 def run() -> None:
     """Entry point of the `headcount` command."""
     sys.exit(main())
-
-
-def plain_lines(text: str) -> str:
-    """Make several lines safe for a terminal."""
-    return "\n".join(plain(line) for line in text.splitlines())
 
 
 def _numbers(text: str) -> list[int]:
@@ -297,10 +298,11 @@ def _check_output(output: Path | None, inputs: Sequence[Path]) -> None:
     if output is None:
         return
     from headcount.plotting import check_picture
-    from headcount.writing import refuse_overwriting
+    from headcount.writing import check_writable, refuse_overwriting
 
     refuse_overwriting(output, inputs)
     check_picture(output)
+    check_writable(output)
 
 
 def _ladder(n_classes: int) -> list[int]:
@@ -314,7 +316,7 @@ def _show_forecast(result: Forecast) -> None:
     for k in sorted({result.n_classes, *result.classes}):
         source = "measured" if k <= result.n_classes else "forecast"
         rows.append([f"{k:,}", percent(float(result.accuracy(k))), source])
-    size = f"{result.n_classes:,} classes, {result.n_probes:,} probes"
+    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
     terminal.show_table(["classes", "accuracy", ""], rows)
     terminal.say("\n" + result.sentences()[-1])

@@ -6,6 +6,13 @@ The command line prints it as it is and exits with status 2.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
 
 class HeadcountError(Exception):
     """Base of every error headcount raises on purpose."""
@@ -42,3 +49,31 @@ class ExtrapolationWarning(HeadcountWarning):
 
 class AssumptionWarning(HeadcountWarning):
     """An assumption behind the forecast does not hold, or had to be made."""
+
+
+_heard: ContextVar[tuple[list[str], ...]] = ContextVar("heard", default=())
+
+
+def warn(message: str, category: type[HeadcountWarning]) -> None:
+    """Give a warning that points at the caller's own code, and note it for `listening`."""
+    for notes in _heard.get():
+        notes.append(message)
+    frame, level = sys._getframe(1), 2
+    here = str(Path(__file__).parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level - 1)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Collect the warnings given inside, which are given all the same.
+
+    Unlike `warnings.catch_warnings` this changes nothing that other threads can see.
+    """
+    notes: list[str] = []
+    token = _heard.set((*_heard.get(), notes))
+    try:
+        yield notes
+    finally:
+        _heard.reset(token)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from headcount import arrays
 from headcount.errors import ParameterError
 
 Floats = NDArray[np.float64]
+
+CELLS = 4_000_000
+ROUND_OFF = 1e-12
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,11 @@ class Favorability:
             raise ParameterError("nodes of p must lie between 0 and 1.")
         if not ((mass >= 0) & np.isfinite(mass)).all() or mass.sum() <= 0:
             raise ParameterError("weights must be finite, not negative, and not all zero.")
-        kept = mass > 0
+        kept, total = mass > 0, mass.sum()
         self.p, where = np.unique(nodes[kept], return_inverse=True)
-        self.weights = np.bincount(where, mass[kept] / mass.sum())
+        self.weights = np.bincount(where, mass[kept]).astype(np.float64)
+        if abs(total - 1) > 1e-12:  # else dividing would only add round-off
+            self.weights /= total
         # At p = 1 any large number will do: the power is zero from two classes on.
         self._log_u = np.log1p(-np.where(self.p < 1, self.p, 0.0)) - 1e3 * (self.p == 1)
         for array in (self.p, self.weights, self._log_u):
@@ -80,27 +86,41 @@ class Favorability:
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected accuracy among k classes, for any k up to 1e12 and beyond."""
-        draws = arrays.class_counts(k) - 1
-        exponent = np.multiply.outer(draws, self._log_u)
-        wrong = -np.expm1(exponent) @ self.weights
+        return self._mean(k, self._accuracy)
+
+    def _accuracy(self, counts: Floats) -> Floats:
+        exponent = np.multiply.outer(counts - 1, self._log_u)
+        wrong = (-np.expm1(exponent) * self.weights).sum(axis=1)
         # Near one the error has the digits, near zero the accuracy itself.
-        right = np.exp(exponent) @ self.weights
-        return np.where(wrong < 0.5, 1 - wrong, right)
+        right = (np.exp(exponent) * self.weights).sum(axis=1)
+        return np.asarray(np.where(wrong < 0.5, 1 - wrong, right))
+
+    def _mean(self, k: Any, average: Callable[[Floats], Floats]) -> Floats:
+        """Average over the nodes for many k, a few at a time to keep memory small."""
+        counts = arrays.class_counts(k)
+        flat, values = counts.ravel(), np.empty(counts.size)
+        size = max(1, CELLS // len(self.p))
+        for at in range(0, flat.size, size):
+            values[at : at + size] = average(flat[at : at + size])
+        return np.clip(values, 0.0, 1.0).reshape(counts.shape)
 
     def top(self, m: int, k: Any) -> Floats:
         """Chance that the true class is among the best m of k classes."""
         m = arrays.whole_number(m, "m", 1)
-        counts = arrays.class_counts(k)
-        inside = np.maximum(counts - m, 1.0)
-        # At most m - 1 of k - 1 rivals win: the binomial sum as an incomplete beta function of p.
-        chance = betaincc(m, inside[..., None], self.p) @ self.weights
-        return np.where(counts <= m, 1.0, chance)
+
+        def chance(counts: Floats) -> Floats:
+            # At most m - 1 of k - 1 rivals win: the binomial sum as a beta function of p.
+            inside = np.maximum(counts - m, 1.0)[:, None]
+            within = (betaincc(m, inside, self.p) * self.weights).sum(axis=1)
+            return np.where(counts <= m, 1.0, within)
+
+        return self._mean(k, chance)
 
     def cdf(self, u: Any) -> Floats:
         """D(u) = P(U <= u), which the papers call discriminability."""
-        bound = 1 - np.asarray(u, dtype=np.float64)
-        below = np.concatenate([[0.0], np.cumsum(self.weights)])
-        return np.asarray(np.maximum(1 - below[np.searchsorted(self.p, bound, side="left")], 0.0))
+        reached = np.concatenate([[0.0], np.cumsum(self.weights[::-1])])
+        place = np.searchsorted(1 - self.p[::-1], np.asarray(u, dtype=np.float64), side="right")
+        return np.asarray(np.minimum(reached[place], 1.0))
 
     discriminability = cdf
 
@@ -137,8 +157,9 @@ class Favorability:
         """Largest number of classes at which accuracy is still at least `target`.
 
         `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        An accuracy short of the target by mere round-off counts as reaching it.
         """
-        target = check_target(target)
+        target = check_target(target) - ROUND_OFF
         if self.asymptote >= target:
             return math.inf
         if self.accuracy(2) < target:

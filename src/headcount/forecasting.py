@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import json
-import math
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +14,16 @@ from numpy.typing import NDArray
 from headcount import arrays
 from headcount.checks import Check, run_checks
 from headcount.errors import (
-    DataError,
     ExtrapolationWarning,
-    HeadcountWarning,
     MissingExtraError,
     ParameterError,
+    listening,
+    warn,
 )
 from headcount.estimators import Extrapolator, resolve
-from headcount.favorability import Favorability, check_target
+from headcount.exchange import SCHEMA, read_forecast, write_forecast
+from headcount.favorability import ROUND_OFF, Favorability, check_target
 from headcount.loading import load
-from headcount.losses import LossTable
 from headcount.observed import Observed, observe
 from headcount.pilot import Pilot
 from headcount.wording import about, percent
@@ -37,9 +34,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SCHEMA = 1
 POINTS = 60
 FAR = 100
+MOST_CLASSES = 1e15
 TARGETS = (0.9, 0.8, 0.5)
 
 
@@ -98,18 +95,19 @@ def forecast(
     >>> result.accuracy([100, 1000]).round(2).tolist()
     [0.8, 0.51]
     """
-    asked = np.atleast_1d(arrays.class_counts(classes)).astype(np.int64)
+    asked = np.atleast_1d(arrays.class_counts(classes))
     if asked.size == 0:
         raise ParameterError("classes names no number of classes; give at least one.")
+    if asked.max() > MOST_CLASSES:
+        raise ParameterError(
+            f"classes asks for {asked.max():g}; past {MOST_CLASSES:g} a forecast means nothing."
+        )
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with listening() as heard:
         pilot = _as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
         _warn_if_far(pilot.n_classes, int(asked.max()))
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=2)
     observed = observe(pilot)
     return Forecast(
         observed=observed,
@@ -119,7 +117,7 @@ def forecast(
         method=estimator.alias,
         confidence=float(confidence),
         checks=run_checks(observed, estimator.favorability_),
-        warnings=tuple(str(w.message) for w in caught if issubclass(w.category, HeadcountWarning)),
+        warnings=tuple(heard),
     )
 
 
@@ -203,13 +201,13 @@ class Forecast:
 
         `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
         """
-        target = check_target(target)
-        if float(self.observed.accuracy(self.n_classes)) >= target:
+        least = check_target(target) - ROUND_OFF
+        if float(self.observed.accuracy(self.n_classes)) >= least:
             return max(self.n_classes, self.favorability.capacity(target))
         low, high = 1, self.n_classes
         while high - low > 1:
             middle = (low + high) // 2
-            if float(self.observed.accuracy(middle)) >= target:
+            if float(self.observed.accuracy(middle)) >= least:
                 low = middle
             else:
                 high = middle
@@ -241,48 +239,12 @@ class Forecast:
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
-        table, law = self.observed.table, self.favorability
-        state = {
-            "classes": list(self.classes),
-            "n_rivals": table.n_rivals,
-            "losses": table.losses.tolist(),
-            "weights": table.weights.tolist(),
-            "censored": np.flatnonzero(table.censored).tolist(),
-            "p": law.p.tolist(),
-            "mass": law.weights.tolist(),
-        }
-        return json.dumps(self.to_dict() | {"state": state}, allow_nan=False)
+        return write_forecast(self.to_dict(), self.classes, self.observed, self.favorability)
 
     @classmethod
     def from_json(cls, text: str) -> Forecast:
         """Return the forecast that `to_json` wrote, refused if it is not one."""
-        try:
-            held = json.loads(text, parse_constant=_refuse_constant)
-            if held["schema"] != SCHEMA:
-                raise DataError(
-                    f"this forecast has schema {held['schema']!r}; this version reads {SCHEMA}."
-                )
-            state = held["state"]
-            losses = arrays.as_counts(state["losses"], "losses")
-            weights = np.asarray(state["weights"], dtype=np.float64)
-            censored = np.zeros(len(losses), np.bool_)
-            censored[np.asarray(state["censored"], dtype=np.int64)] = True
-            n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
-            _check_table(losses, weights, n_rivals)
-            return cls(
-                observed=Observed(LossTable(losses, weights, censored, n_rivals)),
-                favorability=Favorability(state["p"], state["mass"]),
-                classes=tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
-                n_probes=arrays.whole_number(held["n_probes"], "n_probes", 1),
-                method=str(held["method"]),
-                confidence=float(held["confidence"]),
-                checks=tuple(Check(**check) for check in held["checks"]),
-                warnings=tuple(str(warning) for warning in held["warnings"]),
-            )
-        except (json.JSONDecodeError, KeyError, TypeError, IndexError, AttributeError) as error:
-            raise DataError(
-                f"this is not a forecast written by to_json: {error}; write it again."
-            ) from error
+        return cls(**read_forecast(text))
 
     def to_frame(self) -> Any:
         """Return the curve as a pandas DataFrame with columns classes, accuracy and region."""
@@ -391,7 +353,7 @@ def describe_capacity(held: int | float) -> str:
 
     Examples
     --------
-    >>> describe_capacity(2345), describe_capacity(math.inf)
+    >>> describe_capacity(2345), describe_capacity(float("inf"))
     ('about 2,300 classes', 'any number of classes')
     """
     approximate = 100 <= held <= 1e12
@@ -412,26 +374,9 @@ def _as_pilot(data: Any, labels: Any) -> Pilot:
 
 def _warn_if_far(n_classes: int, largest: int) -> None:
     if largest > FAR * n_classes:
-        warnings.warn(
+        warn(
             f"{largest:,} classes are {about(largest / n_classes)} times the pilot's "
             f"{n_classes:,}; nothing in the pilot shows what happens so far out. "
             "A larger pilot is needed to be sure.",
             ExtrapolationWarning,
-            stacklevel=3,
         )
-
-
-def _check_table(losses: NDArray[np.int64], weights: Floats, n_rivals: int) -> None:
-    sound = (
-        len(losses) == len(weights)
-        and len(losses) > 0
-        and losses.max() <= n_rivals
-        and bool((weights >= 0).all())
-        and math.isclose(float(weights.sum()), 1.0, abs_tol=1e-6)
-    )
-    if not sound:
-        raise DataError("the losses and weights of this forecast do not fit together.")
-
-
-def _refuse_constant(name: str) -> Any:
-    raise DataError(f"a forecast must not hold {name}; write it again with to_json.")

@@ -14,18 +14,23 @@ of binomial probabilities*, 2000).
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 from numba import njit
 
 _TABLE_END = 16
-_STIRLING = np.array(
-    [0.0]
-    + [
-        math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi)
-        for n in range(1, _TABLE_END)
-    ]
-)
+
+
+def _exact_stirling_error(n: int) -> float:
+    """Compute log n! minus Stirling's formula in many digits: in floats it would cancel."""
+    with localcontext(prec=40):
+        twice_pi = Decimal("6.283185307179586476925286766559005768394")
+        log_factorial = Decimal(math.factorial(n)).ln()
+        return float(log_factorial - (n + Decimal("0.5")) * Decimal(n).ln() + n - twice_pi.ln() / 2)
+
+
+_STIRLING = np.array([0.0, *(_exact_stirling_error(n) for n in range(1, _TABLE_END))])
 
 
 @njit(nogil=True, cache=True)
@@ -126,7 +131,7 @@ def chance_within(losses, n, m, top):
     mass = np.exp(log_mass(peak, n, losses, m))
     total, term, j = mass, mass, peak
     while j > 0 and term > 1e-18 * total:
-        term *= (j * (n - losses - m + j)) / ((losses - j + 1.0) * (m - j + 1.0))
+        term *= (j * float(n - losses - m + j)) / ((losses - j + 1.0) * (m - j + 1.0))
         total += term
         j -= 1
     term, j = mass, peak
@@ -151,10 +156,21 @@ def mean_reciprocal(losses, weights, n, m):
     """Weighted mean of 1 / (1 + j), j the number of m rivals that beat the probe.
 
     Summing the masses of j + 1 for one more loss, rival and draw gives the closed form
-    (n + 1) / ((l + 1) (m + 1)) * (1 - P(no loss)).
+    (n + 1) / ((l + 1) (m + 1)) * (1 - P(no loss)); where that difference would cancel, few terms of
+    the mean itself matter.
     """
     total = 0.0
     for i in range(len(losses)):
-        none = log_mass(0, n + 1, losses[i] + 1, m + 1)
-        total += weights[i] * -np.expm1(none) * (n + 1.0) / ((losses[i] + 1.0) * (m + 1.0))
+        expected = (losses[i] + 1.0) * (m + 1.0) / (n + 1.0)
+        if expected < 0.5:
+            mass, j, mean = np.exp(log_mass(0, n, losses[i], m)), 0, 0.0
+            while mass > 1e-18:
+                mean += mass / (j + 1)
+                below = n - losses[i] - m + j + 1.0
+                mass *= ((losses[i] - j) * float(m - j)) / ((j + 1.0) * below)
+                j += 1
+        else:
+            none = log_mass(0, n + 1, losses[i] + 1, m + 1)
+            mean = -np.expm1(none) / expected
+        total += weights[i] * mean
     return total

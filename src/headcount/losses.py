@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 
+FEW_ROWS = 4_000_000
+
 
 @dataclass(frozen=True)
 class LossTable:
@@ -37,7 +39,7 @@ def checked_counts(
     arrays.same_length(tied, "ties", len(lost), "losses")
     arrays.same_length(cut, "censored", len(lost), "losses")
     arrays.refuse(
-        lost + tied > n_classes - 1,
+        (lost >= n_classes) | (tied > n_classes - 1 - lost),  # a sum could overflow
         "losses",
         f"have more losses and ties than the {n_classes - 1:,} wrong classes",
         lambda i: f"{lost[i]} losses and {tied[i]} ties",
@@ -66,20 +68,49 @@ def collapse(
     order = np.lexsort((weights, ties, losses))
     losses, ties, weights = losses[order], ties[order], weights[order]
     plain = ties == 0
-    values, inverse = np.unique(losses[plain], return_inverse=True)
-    sums: NDArray[np.float64] = np.bincount(inverse, weights[plain], len(values)).astype(float)
+    values, sums = _summed(losses[plain], weights[plain])
     if plain.all():
         return values, sums
-    low, high = int(losses.min()), int((losses + ties).max())
-    steps = np.zeros(high - low + 2)
-    share = weights[~plain] / (ties[~plain] + 1)
-    np.add.at(steps, losses[~plain] - low, share)
-    np.subtract.at(steps, losses[~plain] + ties[~plain] + 1 - low, share)
+    tied, n_rows = ~plain, ties[~plain] + 1
+    share = weights[tied] / n_rows
+    if n_rows.sum() <= FEW_ROWS:
+        places = np.repeat(losses[tied], n_rows) + _count_up(n_rows)
+        return _summed(
+            np.concatenate([values, places]), np.concatenate([sums, np.repeat(share, n_rows)])
+        )
+    return _swept(values, sums, losses[tied], n_rows, share)
+
+
+def _swept(
+    values: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    first: NDArray[np.int64],
+    n_rows: NDArray[np.int64],
+    share: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Add long runs of ties by sweeping over all numbers of losses they reach."""
+    low, high = int(min(first.min(), values.min(initial=first.min()))), int((first + n_rows).max())
+    high = max(high, int(values.max(initial=0)) + 1)
+    steps, covered = np.zeros(high - low + 1), np.zeros(high - low + 1, np.int64)
+    for place, sign in ((first - low, 1), (first + n_rows - low, -1)):
+        np.add.at(steps, place, sign * share)
+        np.add.at(covered, place, sign)
     spread = np.cumsum(steps[:-1])
-    covered = np.zeros(high - low + 2, np.int64)
-    np.add.at(covered, losses[~plain] - low, 1)
-    np.subtract.at(covered, losses[~plain] + ties[~plain] + 1 - low, 1)
     spread[np.cumsum(covered[:-1]) == 0] = 0.0  # what is left there is round-off
     spread[values - low] += sums
     found = np.flatnonzero(spread > 0)
     return found + low, spread[found]
+
+
+def _count_up(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0 ... length - 1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+
+
+def _summed(
+    places: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sum weights over equal places."""
+    values, inverse = np.unique(places, return_inverse=True)
+    return values, np.bincount(inverse, weights, len(values)).astype(np.float64)

@@ -15,7 +15,8 @@ from headcount.errors import DataError, UnsupportedError
 from headcount.gallery import enrolled, leave_one_out
 from headcount.losses import LossTable, checked_counts, collapse
 from headcount.ranks import METRICS, Beats, Pieces, ScoreMatrix, Source
-from headcount.summary import PilotSummary, favorability, summarise
+from headcount.summary import PilotSummary, summarise
+from headcount.wording import counted
 
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
@@ -140,7 +141,7 @@ class Pilot:
         arrays.same_length(names, "class names", n_classes, "columns")
         given = arrays.as_labels(labels, "labels")
         arrays.same_length(given, "labels", n_probes, "rows of scores")
-        true = positions(given, names)
+        true = positions(given, names, numbered=True)
         source = ScoreMatrix(matrix, true, higher_is_better is not False)
         losses, ties = source.count()
         arrays.refuse_not_finite(source.bad > 0, matrix, "scores")
@@ -479,7 +480,7 @@ class Pilot:
         return summarise(self)
 
     def __repr__(self) -> str:
-        return f"Pilot({self.n_classes:,} classes, {self.n_probes:,} probes)"
+        return f"Pilot({counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')})"
 
     # -- inner workings -------------------------------------------------------------------------
 
@@ -512,7 +513,8 @@ def _refuse_constant(ties: NDArray[np.int64], n_classes: int) -> None:
 
 
 def _refuse_reversed(pilot: Pilot) -> None:
-    accuracy = float(pilot.weights @ favorability(pilot))
+    won = 1 - (pilot.losses + pilot.ties / 2) / (pilot.n_classes - 1)
+    accuracy = float(pilot.weights @ won)
     if accuracy < REVERSED:
         raise DataError(
             f"scores: between two classes the true one wins only {accuracy:.0%} of the time, worse "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import UnsupportedError
-from headcount.wording import percent
+from headcount.wording import counted, percent, plain
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -51,7 +51,7 @@ class PilotSummary:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.n_classes:,} classes, {self.n_probes:,} probes",
+            f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}",
             f"  probes a class    {self._balance()}",
             f"  accuracy          {percent(self.accuracy)} among all {self.n_classes:,} classes, "
             f"{percent(self.two_class_accuracy)} between two",
@@ -62,7 +62,7 @@ class PilotSummary:
             )
         if self.censored:
             lines.append(
-                f"  censored          {self.censored:,} probes, true class not in the list"
+                f"  censored          {counted(self.censored, 'probe')}, true class not in the list"
             )
         for title, notes in (
             ("hardest", self.hardest),
@@ -70,7 +70,7 @@ class PilotSummary:
             ("weakest groups", self.groups),
         ):
             if notes:
-                listed = ", ".join(f"{note.name} ({percent(note.share)})" for note in notes)
+                listed = ", ".join(f"{plain(note.name)} ({percent(note.share)})" for note in notes)
                 lines.append(f"  {title:<17} {listed}")
         return "\n".join(lines)
 
@@ -82,13 +82,13 @@ class PilotSummary:
         else:
             text = f"{self.fewest_probes:,} to {self.most_probes:,}, median {self.median_probes:g}"
         if self.classes_without_probes:
-            text += f"; {self.classes_without_probes:,} classes have none and only compete"
+            text += f"; none, only competing: {counted(self.classes_without_probes, 'class')}"
         return text
 
 
 def summarise(pilot: Pilot) -> PilotSummary:
     """Look a pilot over."""
-    right, favorable = _right(pilot), favorability(pilot)
+    right, favorable = _right(pilot), _favorability(pilot)
     labels = pilot.labels
     present = np.zeros(1, np.int64)
     if labels is not None:
@@ -111,11 +111,14 @@ def summarise(pilot: Pilot) -> PilotSummary:
     )
 
 
-def favorability(pilot: Pilot) -> NDArray[np.float64]:
-    """Chance that each probe's true class is chosen over one random other class."""
-    counted = {"random": 0.5, "lose": 1.0, "win": 0.0}[pilot.tie_rule]
-    beaten = (pilot.losses + counted * pilot.ties) / (pilot.n_classes - 1)
-    return np.asarray(1 - beaten)
+def _favorability(pilot: Pilot) -> NDArray[np.float64]:
+    """Chance that each probe's true class is chosen over one random other class.
+
+    For a censored probe it lies between zero and what its losses allow; the middle is given.
+    """
+    share = {"random": 0.5, "lose": 1.0, "win": 0.0}[pilot.tie_rule]
+    beaten = (pilot.losses + share * pilot.ties) / (pilot.n_classes - 1)
+    return np.where(pilot.censored, 0.5, 1.0) * (1 - beaten)
 
 
 def _right(pilot: Pilot) -> NDArray[np.float64]:

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 Block = TypeVar("Block")
 
@@ -62,3 +65,26 @@ def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str
             for future in futures:
                 future.cancel()
             raise
+
+
+_blas_lock = Lock()
+_blas_users: list[threadpool_limits] = []
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit matrix products to one thread each while blocks of them run on all cores.
+
+    The limit belongs to the whole process: the first caller sets it, the last one lifts it.
+    """
+    with _blas_lock:
+        if not _blas_users:
+            _blas_users.append(threadpool_limits(1, user_api="blas"))
+        _blas_users.append(_blas_users[0])
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users.pop()
+            if len(_blas_users) == 1:
+                _blas_users.pop().restore_original_limits()

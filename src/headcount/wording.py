@@ -41,6 +41,18 @@ def about(count: float) -> str:
     return f"{int(count // step * step):,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "class"), counted(2000, "class"), counted(3, "probe")
+    ('1 class', '2,000 classes', '3 probes')
+    """
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 def plain(text: str) -> str:
     """Return text from a file without control characters, safe for a terminal.
 
@@ -49,4 +61,6 @@ def plain(text: str) -> str:
     >>> plain("a" + chr(27) + "[31mred")
     'a?[31mred'
     """
-    return "".join("?" if unicodedata.category(c) in ("Cc", "Cf") else c for c in text)
+    # Control, format and surrogate characters; line and paragraph separators.
+    wild = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "".join("?" if unicodedata.category(c) in wild else c for c in text)

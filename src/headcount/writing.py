@@ -44,3 +44,28 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], Any]) 
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that cannot be written to, before any work is done for it."""
+    Path(_temporary(Path(path))).unlink()
+
+
+def _temporary(target: Path) -> str:
+    """Make an empty file beside the target."""
+    if target.is_dir():
+        raise DataError(f"{target.name} is a folder; name a file to write to.")
+    if not target.parent.is_dir():
+        raise DataError(
+            f"there is no folder {target.parent.name} for {target.name}; make it first."
+        )
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent
+        )
+    except OSError as error:
+        raise DataError(
+            f"cannot write {target.name} into its folder ({error.strerror}); choose another folder."
+        ) from error
+    os.close(handle)
+    return name

@@ -39,7 +39,8 @@ class LossLikelihood:
         Likelihood of the row's losses at the node, up to a factor of its own; for rows without
         a loss, and for censored rows, the probability itself.
     above, below : ndarray
-        Likelihood of each row beyond the last and before the first node, where it is constant.
+        Likelihood of each row beyond the last and before the first cell, where it is constant. A
+        node stands for the cell half a step to either side.
     weights : ndarray
         Weight of each row; they sum to one.
     n_effective : float
@@ -59,12 +60,11 @@ def loss_likelihood(pilot: Pilot) -> LossLikelihood:
     table = pilot.table()
     n = table.n_rivals
     nodes: Floats = np.arange(-round(REACH / STEP), round(REACH / STEP) + 1) * np.float64(STEP)
-    losses, weights = _merged(table.losses[~table.censored], table.weights[~table.censored], n)
-    blocks = [
-        _exact_rows(losses[at : at + _CHUNK], n, nodes) for at in range(0, len(losses), _CHUNK)
-    ]
-    cut, cut_weights = table.losses[table.censored], table.weights[table.censored]
-    blocks += [_censored_rows(cut[at : at + _CHUNK], n, nodes) for at in range(0, len(cut), _CHUNK)]
+    kept = ~table.censored
+    losses, weights = _merged(table.losses[kept], table.weights[kept], n)
+    cut, cut_weights = _merged(table.losses[~kept], table.weights[~kept], n)
+    blocks = [_exact_rows(part, n, nodes) for part in _chunks(losses)]
+    blocks += [_censored_rows(part, n, nodes) for part in _chunks(cut)]
     return LossLikelihood(
         nodes,
         vstack(blocks, format="csr"),
@@ -103,7 +103,7 @@ def probit_spread(losses: Floats, n: int) -> Floats:
     return np.asarray(np.sqrt(share * (1 - share) / n) / density)
 
 
-def _censored_rows(losses: NDArray[np.int64], n: int, nodes: Floats) -> csr_array:
+def _censored_rows(losses: Floats, n: int, nodes: Floats) -> csr_array:
     """Chance of at least so many losses."""
     p = np.exp(log_ndtr(-nodes))
     bound = np.maximum(losses, 1)[:, None]
@@ -114,14 +114,18 @@ def _sparse(rows: Floats) -> csr_array:
     return csr_array(np.where(rows > _NEGLIGIBLE, rows, 0.0))
 
 
+def _chunks(losses: Floats) -> list[Floats]:
+    return [losses[at : at + _CHUNK] for at in range(0, len(losses), _CHUNK)]
+
+
 def _merged(losses: NDArray[np.int64], weights: Floats, n: int) -> tuple[Floats, Floats]:
     """Replace many close numbers of losses by their mean, within a quarter of their spread."""
     if len(losses) <= MOST_ROWS:
         return losses.astype(np.float64), weights
-    # Distance along which one unit is one binomial standard deviation.
-    place = 2 * np.sqrt(n) * np.arcsin(np.sqrt(losses / n))
-    spacing = max(0.25, np.pi * np.sqrt(n) / MOST_ROWS)
-    bins = np.floor(place / spacing).astype(np.int64)
+    place = ndtri((losses + 0.5) / (n + 1))
+    width = np.maximum(0.25 * probit_spread(losses.astype(np.float64), n), STEP)
+    steps = np.diff(place) / np.minimum(width[1:], width[:-1])
+    bins = np.floor(np.concatenate([[0.0], np.cumsum(steps)])).astype(np.int64)
     bins[losses == 0], bins[losses == n] = -2, -1  # never merged: their tails matter
     _, where = np.unique(bins, return_inverse=True)
     mass: Floats = np.bincount(where, weights).astype(np.float64)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
-from headcount.errors import AssumptionWarning, HeadcountError, ParameterError
+from headcount.errors import AssumptionWarning, HeadcountError, ParameterError, warn
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.likelihood import LossLikelihood, loss_likelihood
 from headcount.favorability import Favorability
@@ -17,8 +15,10 @@ from headcount.pilot import Pilot
 
 Floats = NDArray[np.float64]
 
+BOUNDS = [(-100.0, 100.0), (-4.0, 4.0)]  # of mu and log tau: far beyond what data can show
 _TAIL = 8.5
 _NODE_GAP = 0.01
+_LEAST_P = 1e-300  # under it p would be zero, and the law seem to have an atom there
 
 
 class ProbitNormal(Extrapolator):
@@ -81,45 +81,51 @@ def probit_normal_law(mu: float, tau: float) -> Favorability:
     """Favorability with U = Phi(mu + tau Z), on nodes close enough for every k."""
     half = int(np.ceil(_TAIL * max(tau, 0.5) / _NODE_GAP))
     z = np.linspace(-_TAIL, _TAIL, 2 * half + 1)
-    return Favorability(ndtr(-(mu + tau * z)), np.exp(-0.5 * z**2))
+    return Favorability(np.maximum(ndtr(-(mu + tau * z)), _LEAST_P), np.exp(-0.5 * z**2))
 
 
 class _Objective:
-    """Mean negative log-likelihood per effective class, with its gradient in (mu, log tau)."""
+    """Mean negative log-likelihood per effective class, with its gradient in (mu, log tau).
+
+    Every node weighs as much as the normal law has in its cell, and the two tails the rest, so that
+    the weights sum to one wherever the law lies.
+    """
 
     def __init__(self, likelihood: LossLikelihood, prior_classes: float, pilot: Pilot) -> None:
         self.data = likelihood
         self.prior = prior_classes / likelihood.n_effective
         self.half_probe = 0.5 / pilot.n_probes
-        with np.errstate(over="ignore"):
-            self.unbeaten = ndtr(likelihood.nodes) ** (pilot.n_classes - 1)
+        step = likelihood.nodes[1] - likelihood.nodes[0]
+        self.edges = np.append(likelihood.nodes, likelihood.nodes[-1] + step) - step / 2
+        log_right = (pilot.n_classes - 1) * log_ndtr(likelihood.nodes)
+        self.right_and_wrong = np.vstack([np.exp(log_right), -np.expm1(log_right)])
 
     def __call__(self, point: Floats) -> tuple[float, Floats]:
         mu, log_tau = point
-        tau = np.exp(log_tau)
-        y = self.data.nodes
-        z = (y - mu) / tau
-        density = np.exp(-0.5 * z**2) / (tau * np.sqrt(2 * np.pi)) * (y[1] - y[0])
-        columns = np.column_stack([density, density * z / tau, density * (z**2 - 1)])
-        upper, lower = self._tail(mu, tau, y[-1], 1), self._tail(mu, tau, y[0], -1)
-        rows = self.data.matrix @ columns
+        cells, lower, upper = self._masses(mu, np.exp(log_tau))
+        rows = self.data.matrix @ cells
         rows += np.outer(self.data.above, upper) + np.outer(self.data.below, lower)
-        right = self.unbeaten @ columns + upper
         chance = np.maximum(rows[:, 0], 1e-300)
         value = -(self.data.weights @ np.log(chance)) + 0.5 * self.prior * log_tau**2
         slope = -(self.data.weights / chance) @ rows[:, 1:]
         slope[1] += self.prior * log_tau
-        p = np.clip(right[0], 1e-300, 1 - 1e-15)
-        value -= self.half_probe * (np.log(p) + np.log1p(-p))
-        slope -= self.half_probe * (1 / p - 1 / (1 - p)) * right[1:]
+        # Half a probe that is right among all classes, and half a probe that is not.
+        halves = self.right_and_wrong @ cells + np.vstack([upper, lower])
+        chance = np.maximum(halves[:, 0], 1e-300)
+        value -= self.half_probe * np.log(chance).sum()
+        slope -= self.half_probe * (halves[:, 1:] / chance[:, None]).sum(axis=0)
         return value, slope
 
-    @staticmethod
-    def _tail(mu: float, tau: float, edge: float, side: int) -> Floats:
-        """Mass of y beyond the grid's edge, and its derivatives."""
-        u = side * (mu - edge) / tau
-        bell = np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
-        return np.array([ndtr(u), side * bell / tau, -u * bell])
+    def _masses(self, mu: float, tau: float) -> tuple[Floats, Floats, Floats]:
+        """Mass of each cell, of the lower and of the upper tail; derivatives in mu and log tau."""
+        z = (self.edges - mu) / tau
+        bell = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+        # Take differences on the side where both terms are small.
+        mass = np.where(z[:-1] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
+        cells = np.column_stack([mass, -np.diff(bell) / tau, -np.diff(z * bell)])
+        lower = np.array([ndtr(z[0]), -bell[0] / tau, -z[0] * bell[0]])
+        upper = np.array([ndtr(-z[-1]), bell[-1] / tau, z[-1] * bell[-1]])
+        return cells, lower, upper
 
     def minimise(self) -> tuple[float, float]:
         """Minimise from several starts and return mu and tau."""
@@ -132,13 +138,13 @@ class _Objective:
                 start,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=[(-100.0, 100.0), (-4.0, 4.0)],  # tau from a few grid steps to far too much
+                bounds=BOUNDS,
                 options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
             )
             if best is None or found.fun < best.fun - 1e-12:
                 best = found
         assert best is not None
-        inside = np.abs(best.x) < [99.9, 3.999]
+        inside = [low < x < high for x, (low, high) in zip(best.x, BOUNDS, strict=True)]
         if not (np.abs(best.jac[inside]) < 1e-5).all():
             raise HeadcountError(
                 "the probit-normal fit did not converge; please report the pilot's losses."
@@ -153,18 +159,17 @@ class _Objective:
 
 
 def _warn_if_one_sided(pilot: Pilot) -> None:
-    if not (pilot.losses.any() or pilot.ties.any() or pilot.censored.any()):
-        warnings.warn(
+    table = pilot.table()
+    if not table.losses.any() and not table.censored.any():
+        warn(
             f"all {pilot.n_probes:,} probes are right, so the pilot shows no error to extrapolate; "
             "the forecast rests on the assumption that the next probe might be wrong. "
             "A larger or harder pilot is needed.",
             AssumptionWarning,
-            stacklevel=4,
         )
-    elif pilot.losses.all() or (pilot.losses + pilot.censored).all():
-        warnings.warn(
+    elif table.losses.all():
+        warn(
             f"no probe is right among all {pilot.n_classes:,} classes, so accuracy there is near "
             "zero and larger numbers of classes can only be worse.",
             AssumptionWarning,
-            stacklevel=4,
         )

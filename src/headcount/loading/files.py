@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import zipfile
@@ -13,19 +12,25 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import DataError, MissingExtraError
+from headcount.errors import DataError
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
     """Return a path to a file that is there and not empty."""
     found = Path(path)
-    if found.is_dir():
-        raise DataError(f"{found.name} is a folder, not a file; name the file in it.")
-    if not found.exists():
-        raise DataError(f"there is no file {found.name}; check the name and the folder.")
-    if found.stat().st_size == 0:
-        raise DataError(f"{found.name} is empty; write it again.")
-    return found
+    try:
+        if found.is_dir():
+            raise DataError(f"{found.name} is a folder, not a file; name the file in it.")
+        if not found.exists():
+            raise DataError(f"there is no file {found.name}; check the name and the folder.")
+        if found.stat().st_size == 0:
+            raise DataError(f"{found.name} is empty; write it again.")
+        with found.open("rb"):
+            return found
+    except OSError as error:
+        raise DataError(
+            f"{found.name} cannot be opened ({error.strerror}); check its name and permissions."
+        ) from error
 
 
 def default_memory_limit() -> int:
@@ -47,6 +52,10 @@ def read_npz(path: Path, memory_limit: int | None = None) -> dict[str, NDArray[A
         raise DataError(
             f"{path.name} is not a complete npz file (truncated, or something else); "
             "write it again with numpy.savez."
+        ) from error
+    except RuntimeError as error:  # what zipfile raises for a password
+        raise DataError(
+            f"{path.name} is protected by a password; write it again without one."
         ) from error
 
 
@@ -110,15 +119,15 @@ def read_npy(path: Path) -> NDArray[Any]:
 def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
     """Read labels from an npy file or a text file with one label a line."""
     found = existing(path)
-    if found.suffix == ".npy":
+    if found.suffix.lower() == ".npy":
         return read_npy(found)
-    if found.suffix not in (".txt", ".csv", ".tsv"):
+    if found.suffix.lower() != ".txt":
         raise DataError(
             f"labels in {found.name}: cannot read {found.suffix or 'such'} files; "
             "give a .npy file or a .txt file with one label a line."
         )
-    lines = _text(found).splitlines()
-    return numbers_if_all([line.strip() for line in lines if line.strip()])
+    lines = [line.strip() for line in read_text(found).split("\n")]
+    return numbers_if_all([line for line in lines if line])
 
 
 def numbers_if_all(texts: list[str]) -> NDArray[Any]:
@@ -128,84 +137,8 @@ def numbers_if_all(texts: list[str]) -> NDArray[Any]:
     return np.array(texts, dtype=str)
 
 
-def read_csv(path: Path) -> tuple[NDArray[np.float64], list[str], NDArray[Any] | None]:
-    """Read a table with a header: numbers, names of their columns, and the `label` column."""
-    delimiter = "\t" if path.suffix == ".tsv" else ","
-    rows = csv.reader(_text(path).splitlines(), delimiter=delimiter)
-    header = [name.strip() for name in next(rows, [])]
-    label_at = header.index("label") if "label" in header else None
-    columns = [i for i in range(len(header)) if i != label_at]
-    labels, values = [], []
-    for number, row in enumerate((row for row in rows if row), start=2):
-        if len(row) != len(header):
-            raise DataError(
-                f"{path.name}: line {number} has {len(row)} cells, the header {len(header)}; "
-                "every line needs the same number."
-            )
-        if label_at is not None:
-            labels.append(row[label_at].strip())
-        values.append(_numbers(row, columns, header, number, path))
-    matrix = np.array(values, dtype=np.float64).reshape(len(values), len(columns))
-    return matrix, [header[i] for i in columns], None if label_at is None else np.array(labels, str)
-
-
-def _numbers(
-    row: list[str], columns: list[int], header: list[str], number: int, path: Path
-) -> list[float]:
-    try:
-        return [float(row[i]) for i in columns]
-    except ValueError:
-        for i in columns:
-            try:
-                float(row[i])
-            except ValueError:
-                raise DataError(
-                    f"{path.name}: line {number}, column {header[i]} is {row[i]!r}, not a number; "
-                    "repair or remove it (true classes belong in a column named label)."
-                ) from None
-        raise
-
-
-def read_parquet(path: Path) -> tuple[NDArray[Any], list[str], NDArray[Any] | None, bool]:
-    """Read a table: numbers, column names, the `label` column, and whether rows are vectors.
-
-    A table with one column of lists (an embedding a row) is a table of vectors.
-    """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError("reading parquet files", "io") from error
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path.name} is not a complete parquet file; write it again.") from error
-    labels = None
-    if "label" in table.column_names:
-        labels = np.array(table.column("label").to_pylist())
-        table = table.drop_columns(["label"])
-    lists = [
-        field.name
-        for field in table.schema
-        if pa.types.is_list(field.type)
-        or pa.types.is_fixed_size_list(field.type)
-        or pa.types.is_large_list(field.type)
-    ]
-    if len(lists) == 1:
-        rows = table.column(lists[0]).to_pylist()
-        lengths = {len(row or ()) for row in rows}
-        if len(lengths) > 1:
-            raise DataError(
-                f"{path.name}: vectors in column {lists[0]} have different lengths, from "
-                f"{min(lengths)} to {max(lengths)}; embed all rows with the same model."
-            )
-        return np.array(rows, dtype=np.float64), [lists[0]], labels, True
-    arrays = [column.to_numpy() for column in table.columns]
-    matrix = np.column_stack(arrays) if arrays else np.empty((table.num_rows, 0))
-    return matrix, list(table.column_names), labels, False
-
-
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a text file in UTF-8, with or without a byte order mark."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -6,8 +6,8 @@ in it, all that is known is that at least so many others beat it: the probe is *
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.errors import AssumptionWarning, DataError, ParameterError
+from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
+from headcount.loading.files import read_text
 from headcount.pilot import Pilot
 
 Run = dict[str, dict[str, float]]
@@ -82,9 +83,16 @@ def pilot_from_neighbours(
     bad[probe[~np.isfinite(score)]] = True
     arrays.refuse_not_finite(bad, scores, "distances")
     classes = _classes_of(flat[valid], gallery_labels)
+    _refuse_unknown(true, gallery_labels, n_classes)
+    n_listed = len(np.unique(classes))
+    if n_listed > n_classes:
+        raise DataError(
+            f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
+            "of classes in the whole index."
+        )
     losses, ties, censored = _compare(probe, classes, score, true)
     return Pilot.from_losses(
-        np.minimum(losses, n_classes - 1),
+        losses,
         n_classes,
         ties=ties,
         censored=censored,
@@ -98,6 +106,8 @@ def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
     if gallery_labels is None:
         return ids
     names = arrays.as_labels(gallery_labels, "gallery labels")
+    if ids.dtype.kind != "i":
+        raise DataError("ids must be row numbers of the gallery where gallery labels are given.")
     arrays.refuse(
         ids >= len(names),
         "ids",
@@ -106,6 +116,22 @@ def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
         "give one gallery label for each row in the index",
     )
     return np.asarray(names[ids])
+
+
+def _refuse_unknown(true: NDArray[Any], gallery_labels: Any, n_classes: int) -> None:
+    """Refuse labels of classes that are not in the index: their probes could never be right."""
+    if gallery_labels is not None:
+        names = arrays.as_labels(gallery_labels, "gallery labels")
+        unknown = ~np.isin(true.astype(str), names.astype(str))
+        remedy = "labels must be among the gallery labels"
+    elif true.dtype.kind == "i":
+        unknown = (true < 0) | (true >= n_classes)
+        remedy = "labels must be row numbers of the gallery, or give gallery labels"
+    else:
+        return
+    arrays.refuse(
+        unknown, "labels", "name no class of the index", lambda i: f"label {true[i]}", remedy
+    )
 
 
 def _compare(
@@ -161,15 +187,16 @@ def pilot_from_trec(
     scores, relevant = _read_run(run), _read_qrels(qrels)
     queries = sorted(set(scores) & set(relevant))
     _explain_gaps(scores, relevant, queries, run)
-    n_documents = len({document for query in scores.values() for document in query})
+    judged = {document for query in queries for document in relevant[query]}
+    n_documents = len(judged.union(*(scores[query] for query in queries)))
     if n_documents > size:
         raise DataError(
-            f"{run.name} names {n_documents:,} documents, but n_classes is {size:,}; "
+            f"{run.name} and the qrels name {n_documents:,} documents, but n_classes is {size:,}; "
             "give the size of the whole collection."
         )
     rows = np.array([_place(scores[query], relevant[query]) for query in queries], dtype=np.int64)
     return Pilot.from_losses(
-        np.minimum(rows[:, 0], size - 1),
+        rows[:, 0],
         size,
         ties=rows[:, 1],
         censored=rows[:, 2].astype(np.bool_),
@@ -198,27 +225,24 @@ def _explain_gaps(
         )
     if len(scores) > len(queries):
         missing = sorted(set(scores) - set(relevant))
-        warnings.warn(
+        warn(
             f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
             f"the qrels (first: {missing[0]}) and are left out.",
             AssumptionWarning,
-            stacklevel=4,
         )
     if len(relevant) > len(queries):
         missing = sorted(set(relevant) - set(scores))
-        warnings.warn(
+        warn(
             f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
             f"(first: {missing[0]}) and are left out.",
             AssumptionWarning,
-            stacklevel=4,
         )
     several = [query for query in queries if len(relevant[query]) > 1]
     if several:
-        warnings.warn(
+        warn(
             f"{len(several):,} of {len(queries):,} queries have several relevant documents "
             f"(first: {several[0]}); the best scored one counts, the others do not compete.",
             AssumptionWarning,
-            stacklevel=4,
         )
 
 
@@ -258,15 +282,13 @@ def _read_qrels(path: Path) -> dict[str, set[str]]:
     return relevant
 
 
-def _lines(path: Path, least: int, form: str) -> Any:
-    with path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, start=1):
-            cells = line.split()
-            if not cells:
-                continue
-            if len(cells) < least:
-                raise DataError(
-                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
-                    f"'{form}'."
-                )
-            yield number, cells
+def _lines(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) < least:
+            raise DataError(
+                f"{path.name}: line {number} has {len(cells)} cells; each line must read '{form}'."
+            )
+        yield number, cells

@@ -6,6 +6,8 @@ from typing import Any
 
 from headcount.errors import ParameterError
 
+COMMON = ("average", "tie_rule")
+
 
 class Options:
     """Options given beside a file; one that the file's kind has no use for is refused."""
@@ -32,5 +34,11 @@ class Options:
         """Refuse options that had no effect."""
         unused = sorted(set(self._given) - self._taken)
         if unused:
-            flags = ", ".join("--" + name.replace("_", "-") for name in unused)
+            flags = ", ".join(self._flag(name) for name in unused)
             raise ParameterError(f"{flags} has no meaning for {kind}; leave it out.")
+
+    def _flag(self, name: str) -> str:
+        """Return an option as it is written on the command line."""
+        if name == "higher_is_better" and not self._given[name]:
+            name = "lower_is_better"
+        return "--" + name.replace("_", "-")

@@ -12,18 +12,17 @@ pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from headcount.ranks import kernels
 from headcount.ranks.beats import Beats
 from headcount.ranks.pieces import Pieces, empty_pieces, fill_pieces
-from headcount.ranks.tiles import Tiles, row_blocks, vectors_of
-from headcount.threads import for_each, thread_count
+from headcount.ranks.tiles import METRICS, Tiles, norms_of, row_blocks, vectors_of
+from headcount.threads import for_each, one_blas_thread, thread_count
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,7 +54,7 @@ class Source(Protocol):
 
 
 def _native(block: NDArray[Any]) -> NDArray[Any]:
-    """Give a block a type the kernels can read, without changing a value's rank."""
+    """Give a block a type the kernels can read; only long doubles are rounded, to float64."""
     if block.dtype == np.float16 or block.dtype.kind == "b":
         return block.astype(np.float32)
     if block.dtype.kind == "f" and block.dtype.itemsize > 8:
@@ -234,7 +233,7 @@ class Embeddings:
     def count(self) -> tuple[Ints, Ints]:
         """Losses and ties of every probe."""
         losses, ties = np.zeros((2, self.n_probes), np.int64)
-        tiles = Tiles(self, np.float32)
+        tiles = Tiles(self)
         single = self.n_classes == len(self.gallery)
 
         def work(rows: slice) -> None:
@@ -259,25 +258,23 @@ class Embeddings:
         """Losses, ties and pieces of every probe in one pass."""
         losses, ties = np.zeros((2, self.n_probes), np.int64)
         pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
-        tiles = Tiles(self, np.float64, whole_rows=True)
+        norms = norms_of(self.gallery)
 
         def work(rows: slice) -> None:
-            block = tiles.probe_block(rows)
-            approx, low, high = tiles.tile(block, 0, self.n_classes)
-            kernels.count_classes(
-                approx, low, high, 0, self.n_classes, *block.pairs, self.gallery, tiles.norms,
-                self.start, tiles.metric, losses[rows], ties[rows],
-            )  # fmt: skip
-            fill_pieces(pieces, rows, tiles.scores(block, approx), self.true[rows])
+            scores, true = self._score_rows(rows, norms), self.true[rows]
+            level = scores[np.arange(len(scores)), true][:, None]
+            losses[rows] = (scores > level).sum(axis=1)
+            ties[rows] = (scores == level).sum(axis=1) - 1
+            fill_pieces(pieces, rows, self._in_units(scores), true)
 
-        size = max(1, BLOCK_BYTES // (16 * len(self.gallery)))
-        self._run(work, tiles, "Measuring", size)
+        size = max(1, BLOCK_BYTES // (16 * self.n_classes * thread_count()))
+        for_each(work, row_blocks(self.n_probes, size), task="Measuring")
         return losses, ties, pieces
 
     def beats(self, losses: Ints, ties: Ints) -> Beats:
         """Which classes beat or tie every probe."""
         start, classes, tied = _empty_beats(losses, ties)
-        tiles = Tiles(self, np.float32)
+        tiles = Tiles(self)
 
         def work(rows: slice) -> None:
             block = tiles.probe_block(rows)
@@ -294,12 +291,38 @@ class Embeddings:
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Scores of all classes for successive blocks of probes, higher is better."""
-        tiles = Tiles(self, np.float64, whole_rows=True)
-        size = rows or max(1, BLOCK_BYTES // (8 * len(self.gallery)))
-        for rows_here in row_blocks(self.n_probes, size):
-            block = tiles.probe_block(rows_here)
-            approx, _, _ = tiles.tile(block, 0, self.n_classes)
-            yield rows_here, tiles.scores(block, approx)
+        norms = norms_of(self.gallery)
+        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for block in row_blocks(self.n_probes, size):
+            yield block, self._in_units(self._score_rows(block, norms))
+
+    def probe_scores(
+        self, rows: slice, norms: Floats
+    ) -> tuple[NDArray[Any], Floats, Floats, Floats]:
+        """Vectors, lengths and true scores of some probes, and how far a quick score may be off."""
+        raw = vectors_of(self.probes[rows if self.rows is None else self.rows[rows]])
+        lengths, exact = norms_of(raw), np.empty(len(raw))
+        metric = METRICS[self.metric]
+        kernels.true_scores(
+            raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start, metric,
+            exact,
+        )  # fmt: skip
+        unit = 4 * (raw.shape[1] + 8) * np.finfo(np.float64).eps / 2
+        reach = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}
+        return raw, lengths, exact, unit * reach[self.metric]
+
+    def _score_rows(self, rows: slice, norms: Floats) -> Floats:
+        """Scores of some probes against all classes; squared distances for Euclidean ones."""
+        raw, lengths, exact, slack = self.probe_scores(rows, norms)
+        scores = np.empty((len(raw), self.n_classes))
+        kernels.score_rows(
+            raw, lengths, self.true[rows], exact, slack, self.gallery, norms, self.start,
+            METRICS[self.metric], scores,
+        )  # fmt: skip
+        return scores
+
+    def _in_units(self, scores: Floats) -> Floats:
+        return -np.sqrt(-scores) if self.metric == "euclidean" else scores
 
     def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Embeddings:
         """Keep some probes and some classes."""
@@ -318,12 +341,12 @@ class Embeddings:
             place[self.own[rows]],
         )
 
-    def _run(self, work: Any, tiles: Tiles, task: str, size: int | None = None) -> None:
-        if size is None:
-            share = -(-self.n_probes // (4 * thread_count()))
-            size = int(np.clip(share, 64, TILE_ROWS))
+    def _run(self, work: Callable[[slice], None], tiles: Tiles, task: str) -> None:
+        share = -(-self.n_probes // (4 * thread_count()))
+        fitting = BLOCK_BYTES // (4 * tiles.widest)
+        size = max(16, min(max(share, 64), TILE_ROWS, fitting))
         # One thread of the product per block: the blocks keep all cores busy by themselves.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             for_each(work, row_blocks(self.n_probes, size), task=task)
 
 

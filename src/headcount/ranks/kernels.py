@@ -14,6 +14,7 @@ DOT, COSINE, EUCLIDEAN = 0, 1, 2
 
 
 CHUNK = 1 << 14  # few enough columns for a counter of 16 bits
+STRETCH = 256  # columns looked at again when one of them is too close to call
 
 
 @njit(nogil=True, cache=True)
@@ -143,11 +144,15 @@ def true_scores(x, x_norm, own, true, g, g_norm, start, metric, out):
 
 @njit(nogil=True, cache=True)
 def _settle(x, g, x_norm, g_norm, metric, t, slack):
-    """Compare one pair with the true score: 1 it beats, 0 it ties, -1 it loses."""
+    """Compare one pair with the true score: 1 it beats, 0 it ties, -1 it loses.
+
+    `slack` bounds how far `_quick` may be off; for products, per unit of the gallery row's length.
+    """
+    room = slack * g_norm if metric == DOT else slack
     s = _quick(x, g, x_norm, g_norm, metric)
-    if s > t + slack:
+    if s > t + room:
         return 1
-    if s < t - slack:
+    if s < t - room:
         return -1
     s = _exact(x, g, x_norm, g_norm, metric)
     return 1 if s > t else (0 if s == t else -1)
@@ -162,22 +167,25 @@ def count_tile(
     A score over `high` certainly beats, one under `low` certainly loses; the few between are
     settled from the vectors themselves. `first` is the class of the tile's first column.
     """
+    n_columns = approx.shape[1]
     for i in range(approx.shape[0]):
         lo, hi = low[i], high[i]
-        sure, maybe = np.int32(0), np.int32(0)
-        for j in range(approx.shape[1]):
-            s = approx[i, j]
-            sure = np.int32(sure + (s > hi))
-            maybe = np.int32(maybe + (s >= lo))
-        above[i] += sure
-        if maybe > sure:
-            for j in range(approx.shape[1]):
+        for begin in range(0, n_columns, STRETCH):
+            end = min(begin + STRETCH, n_columns)
+            sure, maybe = np.int32(0), np.int32(0)
+            for j in range(begin, end):
                 s = approx[i, j]
-                if s >= lo and s <= hi and first + j != true[i]:
-                    c = first + j
-                    verdict = _settle(x[i], g[c], x_norm[i], g_norm[c], metric, t[i], slack[i])
-                    above[i] += verdict == 1
-                    equal[i] += verdict == 0
+                sure = np.int32(sure + (s > hi))
+                maybe = np.int32(maybe + (s >= lo))
+            above[i] += sure
+            if maybe > sure:
+                for j in range(begin, end):
+                    s = approx[i, j]
+                    if s >= lo and s <= hi and first + j != true[i]:
+                        c = first + j
+                        verdict = _settle(x[i], g[c], x_norm[i], g_norm[c], metric, t[i], slack[i])
+                        above[i] += verdict == 1
+                        equal[i] += verdict == 0
         c = true[i] - first
         if 0 <= c < approx.shape[1] and approx[i, c] > hi:
             above[i] -= 1
@@ -252,11 +260,18 @@ def collect_classes(
 
 
 @njit(nogil=True, cache=True)
-def class_best(approx, start, out):
-    """Reduce gallery columns to classes: the best score of each."""
-    for i in range(approx.shape[0]):
+def score_rows(x, x_norm, true, t, slack, g, g_norm, start, metric, out):
+    """Score every class for each probe, so that comparing the scores gives the exact counts."""
+    for i in range(x.shape[0]):
         for c in range(start.shape[0] - 1):
-            best = approx[i, start[c]]
-            for row in range(start[c] + 1, start[c + 1]):
-                best = max(best, approx[i, row])
+            best = -np.inf
+            room = 0.0
+            for row in range(start[c], start[c + 1]):
+                best = max(best, _quick(x[i], g[row], x_norm[i], g_norm[row], metric))
+                room = max(room, slack[i] * g_norm[row] if metric == DOT else slack[i])
+            if abs(best - t[i]) <= 2 * room:
+                best = -np.inf
+                for row in range(start[c], start[c + 1]):
+                    best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], metric))
             out[i, c] = best
+        out[i, true[i]] = t[i]

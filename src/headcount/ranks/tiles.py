@@ -36,7 +36,7 @@ def vectors_of(rows: NDArray[Any]) -> NDArray[Any]:
 class ProbeBlock:
     """A block of probes, ready for tiles: centred vectors, true scores and error bounds."""
 
-    vectors: NDArray[Any]
+    vectors: NDArray[np.float32]
     raw: NDArray[Any]
     norms: Floats
     true: Ints
@@ -44,8 +44,8 @@ class ProbeBlock:
     slack: Floats
     level: Floats
     size: Floats
-    margin: Floats
-    buffer: NDArray[Any]
+    scale: Floats
+    buffer: NDArray[np.float32]
 
     @property
     def pairs(self) -> tuple[Any, ...]:
@@ -59,122 +59,112 @@ class Tiles:
     The gallery is centred (which shifts all scores of a probe alike, hence no rank) so that a large
     common offset does not swallow the digits. Approximate score: ``x.(g - m)``, for Euclidean
     distances ``(x - m).(g - m) - |g - m|^2 / 2``, the last term riding along as one more dimension.
+    Powers of two, one for the gallery and one for each probe, keep everything within float32.
 
     A product of n terms computed with unit round-off u is off by at most ``n u / (1 - n u)`` times
     the product of the lengths, whatever the order of the additions (Higham, *Accuracy and Stability
     of Numerical Algorithms*, 2nd ed., §3.1).
     """
 
-    def __init__(
-        self, source: Embeddings, dtype: type[np.floating[Any]], *, whole_rows: bool = False
-    ) -> None:
+    def __init__(self, source: Embeddings) -> None:
         gallery = source.gallery
         self.source = source
         self.metric = METRICS[source.metric]
-        self.dtype = np.dtype(dtype)
-        self.norms = np.empty(len(gallery))
-        kernels.norms(gallery, self.norms)
-        self.scale = _power_of_two(gallery) if self.metric != kernels.COSINE else 1.0
-        # Any centre is right; the mean of some thousand rows is about as good as that of all.
-        self.mean = self._gallery(slice(None, None, -(-len(gallery) // 4096))).mean(axis=0)
-        n_dims = gallery.shape[1]
         self.euclidean = self.metric == kernels.EUCLIDEAN
-        self.columns_matrix = np.empty((len(gallery), n_dims + self.euclidean), self.dtype)
+        self.norms = norms_of(gallery)
+        self.scale = 1.0 if self.metric == kernels.COSINE else _power_of_two(gallery)
+        # Any centre is right; a median ignores the odd row that is far away from all others.
+        sample = self._scaled(slice(None, None, -(-len(gallery) // 2048)))
+        self.centre = np.median(sample, axis=0)
+        n_dims = gallery.shape[1]
+        self.columns_matrix = np.empty((len(gallery), n_dims + self.euclidean), np.float32)
         self.lengths = np.empty(len(gallery))
-
-        def centre(rows: slice) -> None:
-            centred = self._gallery(rows) - self.mean
-            squares = np.einsum("ij,ij->i", centred, centred)
-            self.lengths[rows] = np.sqrt(squares)
-            self.columns_matrix[rows, :n_dims] = centred
-            if self.euclidean:
-                self.columns_matrix[rows, n_dims] = -squares / 2
-
-        for_each(centre, row_blocks(len(gallery), 4096), task="Preparing the gallery")
-        unit = np.finfo(self.dtype).eps / 2
-        self.unit = 1.05 * (n_dims + 8) * unit
+        for_each(self._centre, row_blocks(len(gallery), 4096), task="Preparing the gallery")
+        self.unit32 = 1.05 * (n_dims + 8) * np.finfo(np.float32).eps / 2
         self.unit64 = 4 * (n_dims + 8) * np.finfo(np.float64).eps / 2
-        self.columns = [(0, source.n_classes)] if whole_rows else _class_tiles(source.start)
+        self.columns = _class_tiles(source.start)
         self.widest = max(int(source.start[b] - source.start[a]) for a, b in self.columns)
 
-    def _gallery(self, rows: slice) -> Floats:
+    def _scaled(self, rows: slice) -> Floats:
         block = self.source.gallery[rows].astype(np.float64)
         if self.metric == kernels.COSINE:
             return block / np.where(self.norms[rows] > 0, self.norms[rows], 1.0)[:, None]
         return block * self.scale
 
+    def _centre(self, rows: slice) -> None:
+        centred = self._scaled(rows) - self.centre
+        squares = np.einsum("ij,ij->i", centred, centred)
+        self.lengths[rows] = np.sqrt(squares)
+        self.columns_matrix[rows, : centred.shape[1]] = centred
+        if self.euclidean:
+            self.columns_matrix[rows, -1] = -squares / 2
+
     def probe_block(self, rows: slice) -> ProbeBlock:
         """Prepare a block of probes."""
         source = self.source
-        raw = vectors_of(source.probes[rows if source.rows is None else source.rows[rows]])
-        true, own = source.true[rows], source.own[rows]
-        norms, exact = np.empty((2, len(raw)))
-        kernels.norms(raw, norms)
-        kernels.true_scores(
-            raw, norms, own, true, source.gallery, self.norms, source.start, self.metric, exact
-        )
+        raw, norms, exact, slack = source.probe_scores(rows, self.norms)
         x = raw.astype(np.float64)
         if self.metric == kernels.COSINE:
             x /= np.where(norms > 0, norms, 1.0)[:, None]
         else:
             x *= self.scale
-        longest = float(self.norms.max()) * self.scale
         if self.euclidean:
-            x -= self.mean
+            x -= self.centre
             squares = np.einsum("ij,ij->i", x, x)
-            level = (squares + exact * self.scale**2) / 2
-            size = np.sqrt(squares)
-            slack = self.unit64 * np.abs(exact)
-            margin = self.unit64 * ((size + self.lengths.max()) ** 2 + longest**2)
+            with np.errstate(over="ignore", invalid="ignore"):
+                level = (squares + exact * self.scale * self.scale) / 2
             x = np.column_stack([x, np.ones(len(x))])
         else:
-            size = np.sqrt(np.einsum("ij,ij->i", x, x))
-            unscale = 1.0 if self.metric == kernels.COSINE else self.scale**2
-            level = exact * unscale - x @ self.mean
-            reach = size * (1.0 if self.metric == kernels.COSINE else longest)
-            slack = self.unit64 * reach / unscale
-            margin = self.unit64 * reach
-        vectors = np.ascontiguousarray(x, dtype=self.dtype)
-        buffer = np.empty(len(x) * self.widest, self.dtype)
-        return ProbeBlock(vectors, raw, norms, true, exact, slack, level, size, margin, buffer)
+            squares = np.einsum("ij,ij->i", x, x)
+            unscale = 1.0 if self.metric == kernels.COSINE else self.scale * self.scale
+            level = exact * unscale - x @ self.centre
+        scale = 2.0 ** -np.frexp(np.maximum(np.abs(x).max(axis=1), 1.0))[1].astype(np.float64)
+        vectors = (x * scale[:, None]).astype(np.float32)
+        buffer = np.empty(len(x) * self.widest, np.float32)
+        size = np.sqrt(squares)
+        return ProbeBlock(
+            vectors, raw, norms, source.true[rows], exact, slack, level, size, scale, buffer
+        )
 
     def tile(
         self, block: ProbeBlock, first: int, last: int
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Approximate scores against classes first..last, and the bounds around the true score."""
         a, b = self.source.start[first], self.source.start[last]
         approx = block.buffer[: len(block.vectors) * (b - a)].reshape(len(block.vectors), b - a)
         np.matmul(block.vectors, self.columns_matrix[a:b].T, out=approx)
-        longest = self.lengths[a:b].max()
-        half = longest**2 / 2 if self.euclidean else 0.0
-        bound = self.unit * (block.size * longest + half) + block.margin + _TINY
-        infinity = self.dtype.type(np.inf)
-        low = np.nextafter((block.level - bound).astype(self.dtype), -infinity)
-        high = np.nextafter((block.level + bound).astype(self.dtype), infinity)
-        return approx, low, high
+        bound = self._bound(block, self.lengths[a:b].max(), self.norms[a:b].max() * self.scale)
+        infinity = np.float32(np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low = (block.scale * (block.level - bound)).astype(np.float32)
+            high = (block.scale * (block.level + bound)).astype(np.float32)
+        # A probe so far away that its level overflows has no bound: all its pairs are settled.
+        low[np.isnan(low)], high[np.isnan(high)] = -infinity, infinity
+        return approx, np.nextafter(low, -infinity), np.nextafter(high, infinity)
 
-    def scores(self, block: ProbeBlock, approx: NDArray[Any]) -> Floats:
-        """Turn whole rows of approximate scores into scores of classes, in the user's units."""
-        if len(self.source.gallery) != self.source.n_classes:
-            best = np.empty((len(approx), self.source.n_classes), approx.dtype)
-            kernels.class_best(approx, self.source.start, best)
-            approx = best
+    def _bound(self, block: ProbeBlock, longest: float, norm: float) -> Floats:
+        """Bound how far approximate and true score may be apart: float32, float64, underflow."""
         if self.euclidean:
-            squares = (block.size**2)[:, None] - 2 * approx
-            scores = -np.sqrt(np.maximum(squares, 0.0)) / self.scale
-            exact = -np.sqrt(-block.exact)
+            product = block.size * longest + longest**2 / 2
+            # Float64 errors of the level, of centring, and of the score that decides.
+            with np.errstate(over="ignore"):
+                reach = (block.size + longest) ** 2 + norm**2 + np.abs(block.level)
         else:
-            level, unscale = block.level, 1.0
-            if self.metric == kernels.DOT:
-                unscale = self.scale**2
-            scores = (approx - level[:, None]) / unscale + block.exact[:, None]
-            exact = block.exact
-        scores[np.arange(len(scores)), block.true] = exact
-        return np.asarray(scores, dtype=np.float64)
+            product = block.size * longest
+            reach = block.size * (1.0 if self.metric == kernels.COSINE else norm)
+            reach = reach + np.abs(block.level)
+        return np.asarray(self.unit32 * product + self.unit64 * reach + _TINY / block.scale)
 
 
 # Far under any bound at the scale the vectors are brought to; covers products that underflow.
 _TINY = 1e-30
+
+
+def norms_of(rows: NDArray[Any]) -> Floats:
+    """Return the Euclidean length of each row."""
+    out = np.empty(len(rows))
+    kernels.norms(rows, out)
+    return out
 
 
 def _power_of_two(rows: NDArray[Any]) -> float:

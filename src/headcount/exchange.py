@@ -1,0 +1,104 @@
+"""Forecasts as JSON, written whole and read with suspicion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.checks import Check
+from headcount.errors import DataError, HeadcountError
+from headcount.favorability import Favorability
+from headcount.losses import LossTable
+from headcount.observed import Observed
+
+SCHEMA = 1
+
+
+def write_forecast(
+    answers: dict[str, Any], classes: Sequence[int], observed: Observed, law: Favorability
+) -> str:
+    """Return the answers together with all that is needed to answer any other question."""
+    table = observed.table
+    state = {
+        "classes": list(classes),
+        "n_rivals": table.n_rivals,
+        "losses": table.losses.tolist(),
+        "weights": table.weights.tolist(),
+        "censored": table.censored.tolist(),
+        "p": law.p.tolist(),
+        "mass": law.weights.tolist(),
+    }
+    return json.dumps(answers | {"state": state}, allow_nan=False)
+
+
+def read_forecast(text: str) -> dict[str, Any]:
+    """Return what a `Forecast` is made of; refuse what `write_forecast` cannot have written."""
+    try:
+        held = json.loads(text, parse_constant=_refuse_constant)
+        if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
+            raise DataError(
+                f"this forecast has schema {held['schema']!r}; this version reads {SCHEMA}."
+            )
+        state = held["state"]
+        return {
+            "observed": Observed(_table(state)),
+            "favorability": Favorability(state["p"], state["mass"]),
+            "classes": tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
+            "n_probes": arrays.whole_number(held["n_probes"], "n_probes", 1),
+            "method": _text(held["method"]),
+            "confidence": _confidence(held["confidence"]),
+            "checks": tuple(
+                Check(**{k: _text(v) for k, v in check.items()}) for check in held["checks"]
+            ),
+            "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
+        }
+    except HeadcountError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise DataError(
+            f"this is not a forecast written by to_json: {error}; write it again."
+        ) from error
+
+
+def _table(state: dict[str, Any]) -> LossTable:
+    losses = arrays.as_counts(state["losses"], "losses")
+    weights: NDArray[np.float64] = np.asarray(state["weights"], dtype=np.float64)
+    censored = arrays.as_flags(state["censored"], "censored")
+    n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
+    sound = (
+        losses.shape == weights.shape == censored.shape
+        and len(losses) > 0
+        and losses.max() <= n_rivals
+        and bool((weights >= 0).all())
+        and abs(float(weights.sum()) - 1) < 1e-6
+    )
+    if not sound:
+        raise DataError("the losses and weights of this forecast do not fit together.")
+    return LossTable(losses, weights, censored, n_rivals)
+
+
+def _confidence(value: Any) -> float:
+    if not 0 < float(value) < 1:
+        raise DataError(f"confidence must lie between 0 and 1, but is {value!r}.")
+    return float(value)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise DataError(f"a list was expected, but found {value!r}.")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"text was expected, but found {value!r}.")
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise DataError(f"a forecast must not hold {name}; write it again with to_json.")

@@ -1,0 +1,119 @@
+"""The four layouts of an npz file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.errors import DataError
+from headcount.loading import files
+from headcount.loading.lists import pilot_from_neighbours
+from headcount.loading.options import COMMON, Options
+from headcount.loading.rows import read_gallery
+from headcount.pilot import Pilot
+
+Members = dict[str, NDArray[Any]]
+
+LAYOUTS = (
+    "scores + labels; probes + probe_labels + gallery; losses + n_classes; "
+    "or ids + distances + labels + n_classes"
+)
+
+
+def pilot_from_npz(members: Members, path: Path, options: Options) -> Pilot:
+    """Make a pilot from the arrays of an npz file; options override what the file says."""
+    if "scores" in members:
+        return _scores(members, path, options)
+    if "probes" in members:
+        return _embeddings(members, path, options)
+    if "losses" in members:
+        return _losses(members, path, options)
+    if "ids" in members and "distances" in members:
+        return _neighbours(members, path, options)
+    held = ", ".join(sorted(members)) or "nothing"
+    raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
+
+
+def _scores(members: Members, path: Path, options: Options) -> Pilot:
+    keywords = _stated(members, path, options, "higher_is_better", *COMMON)
+    labels = _labels(members, "labels", path, options)
+    options.refuse_unused("an npz file of scores")
+    names = members.get("class_names")
+    return Pilot.from_scores(members["scores"], labels, class_names=names, **keywords)
+
+
+def _embeddings(members: Members, path: Path, options: Options) -> Pilot:
+    keywords = _stated(members, path, options, "metric", *COMMON)
+    labels = _labels(members, "probe_labels", path, options)
+    gallery, gallery_labels = members.get("gallery"), members.get("gallery_labels")
+    if options.has("gallery"):
+        gallery, gallery_labels = read_gallery(options)
+    elif options.has("gallery_labels"):
+        gallery_labels = files.read_labels(options.take("gallery_labels"))
+    options.refuse_unused("an npz file of embeddings")
+    return Pilot.from_embeddings(members["probes"], labels, gallery, gallery_labels, **keywords)
+
+
+def _losses(members: Members, path: Path, options: Options) -> Pilot:
+    keywords = _stated(members, path, options, *COMMON)
+    for name in ("ties", "censored", "labels"):
+        if name in members:
+            keywords[name] = members[name]
+    if options.has("labels"):
+        keywords["labels"] = files.read_labels(options.take("labels"))
+    size = _size(members, path, options)
+    options.refuse_unused("an npz file of losses")
+    return Pilot.from_losses(members["losses"], size, **keywords)
+
+
+def _neighbours(members: Members, path: Path, options: Options) -> Pilot:
+    keywords = _stated(members, path, options, "higher_is_better", *COMMON)
+    labels = _labels(members, "labels", path, options)
+    keywords["gallery_labels"] = members.get("gallery_labels")
+    if options.has("gallery_labels"):
+        keywords["gallery_labels"] = files.read_labels(options.take("gallery_labels"))
+    size = _size(members, path, options)
+    options.refuse_unused("an npz file of neighbour lists")
+    return pilot_from_neighbours(members["ids"], members["distances"], labels, size, **keywords)
+
+
+def _stated(members: Members, path: Path, options: Options, *names: str) -> dict[str, Any]:
+    """Return what the file states under these names, overridden by options."""
+    stated = {name: _scalar(members[name], name, path) for name in names if name in members}
+    orientation = stated.get("higher_is_better", True)
+    if orientation not in (True, False):
+        raise DataError(
+            f"{path.name}: higher_is_better must be true or false, but is {orientation!r}."
+        )
+    return stated | options.pick(*names)
+
+
+def _size(members: Members, path: Path, options: Options) -> int:
+    size = options.take("n_classes")
+    if size is None:
+        if "n_classes" not in members:
+            raise DataError(
+                f"{path.name} does not hold n_classes, the number of classes that competed; "
+                "add it (--n-classes)."
+            )
+        size = _scalar(members["n_classes"], "n_classes", path)
+    return arrays.whole_number(size, "n_classes", 1)
+
+
+def _labels(members: Members, name: str, path: Path, options: Options) -> NDArray[Any]:
+    if options.has("labels"):
+        return files.read_labels(options.take("labels"))
+    if name not in members:
+        raise DataError(
+            f"{path.name} does not hold {name}; add it, or give labels (--labels FILE)."
+        )
+    return members[name]
+
+
+def _scalar(value: NDArray[Any], name: str, path: Path) -> Any:
+    if value.size != 1:
+        raise DataError(f"{path.name}: {name} must be one value, but has shape {value.shape}.")
+    return value.reshape(()).item()
