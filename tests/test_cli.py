@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
 import zipfile
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from matplotlib import image
 import headcount
 from headcount import DataError, terminal
 from headcount.cli import main
+from headcount.threads import for_each
 from headcount.writing import write_atomically
 
 N_CLASSES, N_PROBES = 20, 60
@@ -914,24 +916,37 @@ class Screen(io.StringIO):
 
 
 @pytest.fixture
-def eager_progress(monkeypatch):
-    monkeypatch.setattr(terminal, "PATIENCE", -1.0)
+def screen(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
+    stream = Screen()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
 
 
-def test_progress_is_shown_on_a_terminal(pilot, monkeypatch, eager_progress, capsys):
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
+def slow_work():
+    for_each(lambda _: time.sleep(0.1), range(16), task="Counting")
+
+
+def test_progress_is_shown_on_a_terminal(screen, monkeypatch):
+    monkeypatch.setattr(terminal, "PATIENCE", 0.05)
+    with terminal.progress():
+        slow_work()
+    assert "Counting" in screen.getvalue()
+
+
+def test_quick_work_shows_no_progress(screen, pilot, capsys):
     assert main(["observe", pilot, "--json"]) == 0
-    assert "Averaging" in screen.getvalue()
+    assert screen.getvalue() == ""
     read_json(capsys.readouterr().out)
 
 
-@pytest.mark.usefixtures("eager_progress")
-def test_no_progress_where_nobody_watches(pilot, answer):
-    read_json(answer("observe", pilot, "--json"))
+def test_no_progress_where_nobody_watches(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "PATIENCE", 0.05)
+    with terminal.progress():
+        slow_work()
+    assert capsys.readouterr().err == ""
 
 
 # -- the installed command -------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from headcount.loading import load
 from headcount.observed import Observed, observe
 from headcount.pilot import Pilot
 from headcount.wording import about, percent
-from headcount.writing import write_atomically
+from headcount.writing import PICTURES, write_atomically
 
 if TYPE_CHECKING:
     from headcount.plotting import AccuracyDisplay
@@ -38,6 +38,7 @@ POINTS = 60
 FAR = 100
 MOST_CLASSES = 1e15
 TARGETS = (0.9, 0.8, 0.5)
+TEXTS = (".json", ".csv")
 
 
 @dataclass(frozen=True)
@@ -271,9 +272,14 @@ class Forecast:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecast as .json or .csv, or its picture as .png, .svg or .pdf."""
         suffix = Path(path).suffix.lower()
-        if suffix in (".json", ".csv"):
+        if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
             write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+        elif suffix not in PICTURES:
+            raise ParameterError(
+                f"cannot save a forecast as {suffix or 'a file without ending'}; "
+                f"choose one of {', '.join((*TEXTS, *PICTURES))}."
+            )
         else:
             from headcount.plotting import AccuracyDisplay
 

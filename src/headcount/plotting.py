@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headcount.errors import MissingExtraError, ParameterError
 from headcount.favorability import check_target
-from headcount.writing import write_atomically
+from headcount.writing import PICTURES, write_atomically
 
 if TYPE_CHECKING:
     from headcount.forecasting import Forecast
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GREY = "#777777"
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 from rich.console import Console
@@ -46,7 +46,7 @@ def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """Show a progress bar for work that takes more than a second, on a terminal only."""
+    """Show a progress bar for whatever takes more than a second, on a terminal only."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield
@@ -55,21 +55,25 @@ def progress() -> Iterator[None]:
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console,
         transient=True,
     )  # fmt: skip
-    tasks: dict[str, Any] = {}
-    begun: dict[str, float] = {}
+    task = bar.add_task("Working", total=None)
 
-    def report(task: str, done: int, total: int) -> None:
-        started = begun.setdefault(task, time.monotonic())
-        if task not in tasks and time.monotonic() - started > PATIENCE and done < total:
-            bar.start()
-            tasks[task] = bar.add_task(task, total=total)
-        if task in tasks:
-            bar.update(tasks[task], completed=done, total=total)
+    def report(name: str, done: int, total: int) -> None:
+        finished = done >= total
+        bar.update(
+            task,
+            description="Working" if finished else name,
+            completed=0 if finished else done,
+            total=None if finished else total,
+        )
 
+    patience = Timer(PATIENCE, bar.start)
+    patience.start()
     try:
         with watching(report):
             yield
     finally:
+        patience.cancel()
+        patience.join()
         bar.stop()
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from headcount.errors import DataError, ParameterError
 
+PICTURES = (".png", ".svg", ".pdf")
+
 
 def refuse_overwriting(
     output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]
