@@ -920,8 +920,9 @@ def screen(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
+    # Pytest puts its own stderr in place before each test, so the test itself must switch it on.
     stream = Screen()
-    monkeypatch.setattr(sys, "stderr", stream)
+    stream.switch_on = lambda: monkeypatch.setattr(sys, "stderr", stream)
     return stream
 
 
@@ -930,6 +931,7 @@ def slow_work():
 
 
 def test_progress_is_shown_on_a_terminal(screen, monkeypatch):
+    screen.switch_on()
     monkeypatch.setattr(terminal, "PATIENCE", 0.05)
     with terminal.progress():
         slow_work()
@@ -937,6 +939,7 @@ def test_progress_is_shown_on_a_terminal(screen, monkeypatch):
 
 
 def test_quick_work_shows_no_progress(screen, pilot, capsys):
+    screen.switch_on()
     assert main(["observe", pilot, "--json"]) == 0
     assert screen.getvalue() == ""
     read_json(capsys.readouterr().out)
