@@ -103,7 +103,7 @@ class NeedsScores(Extrapolator):
 
 def test_a_method_of_ones_own_may_be_passed(pilot):
     assert (
-        float(forecast(pilot, classes=100, method=NeedsScores()).favorability.accuracy(3)) == 0.25
+        float(forecast(pilot, classes=100, method=NeedsScores()).law.accuracy(3)) == 0.25
     )
 
 

@@ -66,7 +66,7 @@ def test_capacity_is_the_last_k_of_the_joined_curve(result, target):
     if held != result.n_classes:  # at the seam the fitted curve may start lower
         assert float(result.accuracy(held + 1)) < target
     else:
-        assert float(result.favorability.accuracy(held + 1)) < target
+        assert float(result.law.accuracy(held + 1)) < target
 
 
 @pytest.mark.parametrize("n_right, n_probes", [(9, 10), (27, 30), (29, 30), (900, 1000)])
@@ -80,7 +80,7 @@ def test_capacity_at_the_ends(result):
     assert result.capacity(1.0) == 1
     sure = Forecast(
         observed=observe(Pilot.from_losses([0, 0], 10)),
-        favorability=headcount.Favorability([0.0], [1.0]),
+        law=headcount.Favorability([0.0], [1.0]),
         classes=(10,), n_probes=2, method="none", confidence=0.9,
     )  # fmt: skip
     assert sure.capacity(0.99) == math.inf
@@ -130,6 +130,32 @@ def test_a_law_that_misses_the_pilot_is_a_check(pilot):
     assert [check.code for check in found.checks] == ["gap-at-pilot"]
     assert "doubtful" in repr(found)
     assert forecast(pilot, classes=300).checks == ()
+
+
+class StraightLine(ProbitNormal):
+    """Accuracy falls by a tenth for every factor of ten: the moments of no law."""
+
+    alias = "straight"
+
+    def _estimate(self, pilot):
+        return None
+
+    def predict(self, k):
+        return np.clip(1 - 0.1 * np.log10(np.asarray(k, dtype=float)), 0, 1)
+
+
+def test_methods_without_a_law_forecast_all_the_same(pilot):
+    result = forecast(pilot, classes=[1000, 12_345], method=StraightLine())
+    assert float(result.accuracy(12_345)) == pytest.approx(1 - 0.1 * np.log10(12_345), abs=1e-12)
+    assert float(result.accuracy(54_321)) == pytest.approx(1 - 0.1 * np.log10(54_321), abs=1e-6)
+    assert result.law.capacity(0.655) == 2818  # 10 ** 3.45
+    assert result.law.capacity(0.01) == pytest.approx(10**9.9, rel=1e-3)
+    again = Forecast.from_json(result.to_json())
+    assert again.accuracy([5, 999, 77_777]).tolist() == result.accuracy([5, 999, 77_777]).tolist()
+    assert repr(again) == repr(result)
+    with pytest.raises(headcount.UnsupportedError, match="no law"):
+        result.top(5, 1000)
+    assert result.top(5, 100) > 0  # observed
 
 
 def test_json_follows_the_contract(result):
@@ -212,7 +238,7 @@ def test_repr_is_readable(result):
 
 def test_notebook_text_is_escaped(result):
     spiked = Forecast(
-        observed=result.observed, favorability=result.favorability, classes=(300,), n_probes=1,
+        observed=result.observed, law=result.law, classes=(300,), n_probes=1,
         method="<script>", confidence=0.9,
     )  # fmt: skip
     assert "<script>" not in spiked._repr_html_()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from headcount.curves import PredictedCurve
 from headcount.favorability import Favorability
 from headcount.observed import Observed
 from headcount.wording import percent
@@ -24,13 +25,13 @@ class Check:
         return asdict(self)
 
 
-def run_checks(observed: Observed, law: Favorability) -> tuple[Check, ...]:
+def run_checks(observed: Observed, law: Favorability | PredictedCurve) -> tuple[Check, ...]:
     """Return what a user should know about this fit."""
     found = [_gap(observed, law)]
     return tuple(check for check in found if check is not None)
 
 
-def _gap(observed: Observed, law: Favorability) -> Check | None:
+def _gap(observed: Observed, law: Favorability | PredictedCurve) -> Check | None:
     """Compare observed and fitted accuracy at the pilot's own size, where both are known."""
     k = observed.n_classes
     lower, upper = observed.bounds(k)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.checks import Check
+from headcount.curves import PredictedCurve
 from headcount.errors import DataError, HeadcountError
 from headcount.favorability import Favorability
 from headcount.losses import LossTable
@@ -20,7 +21,10 @@ SCHEMA = 1
 
 
 def write_forecast(
-    answers: dict[str, Any], classes: Sequence[int], observed: Observed, law: Favorability
+    answers: dict[str, Any],
+    classes: Sequence[int],
+    observed: Observed,
+    law: Favorability | PredictedCurve,
 ) -> str:
     """Return the answers together with all that is needed to answer any other question."""
     table = observed.table
@@ -30,9 +34,11 @@ def write_forecast(
         "losses": table.losses.tolist(),
         "weights": table.weights.tolist(),
         "censored": table.censored.tolist(),
-        "p": law.p.tolist(),
-        "mass": law.weights.tolist(),
     }
+    if isinstance(law, Favorability):
+        state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
+    else:
+        state |= {"ladder": law.classes.tolist(), "accuracy": law.values.tolist()}
     return json.dumps(answers | {"state": state}, allow_nan=False)
 
 
@@ -47,7 +53,7 @@ def read_forecast(text: str) -> dict[str, Any]:
         state = held["state"]
         return {
             "observed": Observed(_table(state)),
-            "favorability": Favorability(state["p"], state["mass"]),
+            "law": _law(state),
             "classes": tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
             "n_probes": arrays.whole_number(held["n_probes"], "n_probes", 1),
             "method": _text(held["method"]),
@@ -63,6 +69,12 @@ def read_forecast(text: str) -> dict[str, Any]:
         raise DataError(
             f"this is not a forecast written by to_json: {error}; write it again."
         ) from error
+
+
+def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:
+    if "ladder" in state:
+        return PredictedCurve(state["ladder"], state["accuracy"])
+    return Favorability(state["p"], state["mass"])
 
 
 def _table(state: dict[str, Any]) -> LossTable:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.checks import Check, run_checks
+from headcount.curves import PredictedCurve
 from headcount.errors import (
     ExtrapolationWarning,
     MissingExtraError,
@@ -109,15 +110,15 @@ def forecast(
         pilot = _as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
         _warn_if_far(pilot.n_classes, int(asked.max()))
-    observed = observe(pilot)
+    observed, law = observe(pilot), estimator.law(asked)
     return Forecast(
         observed=observed,
-        favorability=estimator.favorability_,
+        law=law,
         classes=tuple(int(k) for k in np.unique(asked)),
         n_probes=pilot.n_probes,
         method=estimator.alias,
         confidence=float(confidence),
-        checks=run_checks(observed, estimator.favorability_),
+        checks=run_checks(observed, law),
         warnings=tuple(heard),
     )
 
@@ -139,8 +140,8 @@ class Forecast:
         Level of the intervals.
     observed : Observed
         What the pilot itself says, up to its own size.
-    favorability : Favorability
-        The fitted law.
+    law : Favorability or PredictedCurve
+        The fitted law; a bare curve for methods that are no mixture.
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
@@ -155,7 +156,7 @@ class Forecast:
         self,
         *,
         observed: Observed,
-        favorability: Favorability,
+        law: Favorability | PredictedCurve,
         classes: tuple[int, ...],
         n_probes: int,
         method: str,
@@ -164,7 +165,7 @@ class Forecast:
         warnings: tuple[str, ...] = (),
     ) -> None:
         self.observed = observed
-        self.favorability = favorability
+        self.law = law
         self.classes = classes
         self.n_classes = observed.n_classes
         self.n_probes = n_probes
@@ -178,14 +179,14 @@ class Forecast:
 
     def accuracy(self, k: Any) -> Floats:
         """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
-        return self._either(k, self.observed.accuracy, self.favorability.accuracy)
+        return self._either(k, self.observed.accuracy, self.law.accuracy)
 
     def top(self, m: int, k: Any) -> Floats:
         """Chance that the true class is among the best m of k."""
         return self._either(
             k,
             lambda inside: self.observed.top(m, inside),
-            lambda beyond: self.favorability.top(m, beyond),
+            lambda beyond: self.law.top(m, beyond),
         )
 
     def interval(
@@ -204,7 +205,7 @@ class Forecast:
         """
         least = check_target(target) - ROUND_OFF
         if float(self.observed.accuracy(self.n_classes)) >= least:
-            return max(self.n_classes, self.favorability.capacity(target))
+            return max(self.n_classes, self.law.capacity(target))
         low, high = 1, self.n_classes
         while high - low > 1:
             middle = (low + high) // 2
@@ -240,7 +241,7 @@ class Forecast:
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
-        return write_forecast(self.to_dict(), self.classes, self.observed, self.favorability)
+        return write_forecast(self.to_dict(), self.classes, self.observed, self.law)
 
     @classmethod
     def from_json(cls, text: str) -> Forecast:

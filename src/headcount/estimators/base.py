@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from headcount.curves import PredictedCurve
 from headcount.errors import UnsupportedError
 from headcount.favorability import Favorability
 from headcount.pilot import Pilot
@@ -31,8 +32,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         Whether probes whose losses are only known from below can be used.
     about, cost, advice : str
         One phrase each for `headcount methods`: what it does, what it costs, when to use it.
-    favorability_ : Favorability
-        Set by `fit`.
+    favorability_ : Favorability or None
+        Set by `fit`; None for a method that is no mixture, which then overrides `predict`.
     """
 
     alias: ClassVar[str]
@@ -42,7 +43,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     cost: ClassVar[str]
     advice: ClassVar[str]
 
-    favorability_: Favorability
+    favorability_: Favorability | None
 
     def fit(self, pilot: Pilot) -> Self:
         """Learn the law of favorability from a pilot."""
@@ -63,8 +64,15 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, k: Any) -> NDArray[np.float64]:
         """Return the expected accuracy among k classes."""
         check_is_fitted(self, "favorability_")
+        if self.favorability_ is None:
+            raise UnsupportedError(f"method {self.alias} has no law of favorability.")
         return self.favorability_.accuracy(k)
 
+    def law(self, classes: Any = ()) -> Favorability | PredictedCurve:
+        """Return the fitted law, or the predicted curve of a method that has none."""
+        check_is_fitted(self, "favorability_")
+        return self.favorability_ or PredictedCurve.sample(self.predict, classes)
+
     @abstractmethod
-    def _estimate(self, pilot: Pilot) -> Favorability:
-        """Return the estimated law; may set further attributes ending in an underscore."""
+    def _estimate(self, pilot: Pilot) -> Favorability | None:
+        """Return the estimated law, or None for a method that is no mixture; may set further attributes ending in an underscore."""
