@@ -345,6 +345,19 @@ def test_subsets_are_what_only_those_classes_would_have_given(source):
     assert from_beats.subset(fewer).losses.tolist() == pilot.subset(fewer).losses.tolist()
 
 
+def test_canonical_classes_do_not_depend_on_the_order_given():
+    """Classes are told apart by who beats whom, so a shuffled pilot lists the same classes."""
+    rng = np.random.default_rng(19)
+    centres = rng.normal(size=(80, 4))
+    labels = np.repeat(np.arange(80), 3)
+    points = centres[labels] + 0.8 * rng.normal(size=(240, 4))
+    first = Pilot.from_embeddings(points, labels, centres).canonical_classes()
+    rows, names = rng.permutation(240), rng.permutation(80)
+    shuffled = Pilot.from_embeddings(points[rows], names[labels[rows]], centres[np.argsort(names)])
+    assert names[first].tolist() == shuffled.canonical_classes().tolist()
+    assert sorted(first) == list(range(80))
+
+
 def test_beats_serve_subsets_without_reading_scores():
     scores = np.random.default_rng(15).normal(size=(30, 10))
     pilot = Pilot.from_scores(scores, np.arange(30) % 10, higher_is_better=True)

@@ -15,6 +15,7 @@ from headcount.errors import DataError, UnsupportedError
 from headcount.gallery import enrolled, leave_one_out
 from headcount.losses import LossTable, checked_counts, collapse
 from headcount.ranks import METRICS, Beats, Pieces, ScoreMatrix, Source
+from headcount.ranks.canonical import canonical_order
 from headcount.summary import PilotSummary, summarise
 from headcount.wording import counted
 
@@ -423,6 +424,21 @@ class Pilot:
                 )
             self._beats = self._need_source().beats(self.losses, self.ties)
         return self._beats
+
+    def canonical_classes(self) -> NDArray[Any]:
+        """Names of the classes in an order that does not depend on how the data were ordered.
+
+        For random draws of classes: who beats whom decides, so it needs `beats`.
+        """
+        beats = self.beats()
+        assert self.labels is not None  # a pilot with scores has labels
+        return np.asarray(self.class_names[canonical_order(beats, self.labels)])
+
+    def has_probes(self, classes: NDArray[Any]) -> bool:
+        """Whether any of these classes has a probe."""
+        return self.labels is not None and bool(
+            np.isin(self.class_names[self.labels], classes).any()
+        )
 
     def subset(self, classes: Any) -> Pilot:
         """Return the pilot that only these classes would have given.

@@ -3,5 +3,13 @@
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.registry import METHODS, resolve
+from headcount.estimators.regression import Regression, SplineRegression
 
-__all__ = ["METHODS", "Extrapolator", "ProbitNormal", "resolve"]
+__all__ = [
+    "METHODS",
+    "Extrapolator",
+    "ProbitNormal",
+    "Regression",
+    "SplineRegression",
+    "resolve",
+]

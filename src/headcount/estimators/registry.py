@@ -7,8 +7,11 @@ from sklearn.base import clone
 from headcount.errors import ParameterError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.regression import Regression, SplineRegression
 
-METHODS: dict[str, type[Extrapolator]] = {method.alias: method for method in (ProbitNormal,)}
+METHODS: dict[str, type[Extrapolator]] = {
+    method.alias: method for method in (ProbitNormal, Regression, SplineRegression)
+}
 DEFAULT = ProbitNormal.alias
 
 
