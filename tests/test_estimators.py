@@ -8,7 +8,10 @@ from headcount import ParameterError, Pilot, UnsupportedError, forecast
 from headcount.estimators import METHODS, Extrapolator, resolve
 from headcount.favorability import Favorability
 
-EXEMPT_FROM_SHAPE: set[str] = set()
+# No mixtures: what they draw is the moments of no law.
+EXEMPT_FROM_SHAPE = {"polynomial", "log-linear", "exponential-in-log"}
+# Methods too stiff to follow a curve, and kde, which never looks at it.
+EXEMPT_FROM_FIT = {"no-change", "pooled-fmr", "polynomial-positive", "kde"}
 
 
 @pytest.fixture(params=sorted(METHODS))
@@ -43,6 +46,9 @@ def test_values_fall_from_one_in_a_convex_curve(method, pilot):
 
 def test_fit_sets_a_law_of_mass_one(method, pilot):
     assert method.fit(pilot) is method
+    if method.alias in EXEMPT_FROM_SHAPE:
+        assert method.favorability_ is None
+        return
     assert isinstance(method.favorability_, Favorability)
     assert method.favorability_.weights.sum() == pytest.approx(1, abs=1e-12)
 
@@ -87,6 +93,8 @@ def test_says_what_it_is_for(method):
 def test_fits_near_the_observed_curve(method, pilot):
     from headcount import observe
 
+    if method.alias in EXEMPT_FROM_FIT:
+        pytest.skip("cannot follow the curve by construction")
     fitted = method.fit(pilot).predict([2, 10, 40])
     np.testing.assert_allclose(fitted, observe(pilot).accuracy([2, 10, 40]), atol=0.05)
 
@@ -102,9 +110,7 @@ class NeedsScores(Extrapolator):
 
 
 def test_a_method_of_ones_own_may_be_passed(pilot):
-    assert (
-        float(forecast(pilot, classes=100, method=NeedsScores()).law.accuracy(3)) == 0.25
-    )
+    assert float(forecast(pilot, classes=100, method=NeedsScores()).law.accuracy(3)) == 0.25
 
 
 def test_methods_refuse_what_they_cannot_use():

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from headcount import AssumptionWarning, ParameterError, Pilot, observe
 from headcount.estimators import ProbitNormal
 from headcount.estimators.likelihood import loss_likelihood
-from headcount.estimators.probit_normal import probit_normal_law
+from headcount.theory import probit_normal_law
 
 
 def simulated(mu, tau, n_classes, n_probes, seed):

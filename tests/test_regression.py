@@ -11,13 +11,13 @@ from headcount.estimators.bases import (
     knots,
     truncated_moment,
 )
-from headcount.estimators.probit_normal import probit_normal_law
 from headcount.estimators.regression import (
     Regression,
     SplineRegression,
-    compressed_rows,
+    curve_rows,
     fit_mixture,
 )
+from headcount.theory import probit_normal_law
 
 
 def pilot_of(law, n_classes, n_probes, seed):
@@ -187,7 +187,7 @@ def test_constrained_fit_is_the_best_there_is():
     """No small move to another admissible point may fit better (the conditions of optimality)."""
     pilot = pilot_of(probit_normal_law(1.5, 1.0), 60, 300, seed=6)
     basis = SplineBasis(knots("uniform", 60, 60, 600))
-    k, share = compressed_rows(60)
+    k, share = curve_rows(60)
     columns, target = basis.accuracy(k), observe(pilot).accuracy(k)
     found = fit_mixture(columns, target, share)
     gap = target - columns @ found - (1 - found.sum())
@@ -201,9 +201,9 @@ def test_few_rows_stand_for_all(monkeypatch):
     pilot = pilot_of(probit_normal_law(2.0, 1.0), 1500, 1000, seed=7)
     method = SplineRegression(n_knots=300, spacing="quadratic")
     few = method.fit(pilot).predict([1500, 15_000])
-    k, share = compressed_rows(1500)
-    assert len(k) <= 400 and share.sum() == 1499
-    monkeypatch.setattr("headcount.estimators.regression.ROWS", 10**6)
+    assert len(curve_rows(1500)[0]) < 300
+    monkeypatch.setattr("headcount.estimators.curve_fit.EVERY", 10**6)
+    assert len(curve_rows(1500)[0]) == 1499
     np.testing.assert_allclose(method.fit(pilot).predict([1500, 15_000]), few, atol=1e-3)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import __version__, terminal
+from headcount.bench.cli import bench_app
 from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
@@ -28,6 +29,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(bench_app, name="bench")
 
 Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")

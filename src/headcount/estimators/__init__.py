@@ -1,15 +1,38 @@
 """Methods that learn the law of favorability from a pilot, one a file."""
 
 from headcount.estimators.base import Extrapolator
+from headcount.estimators.exponential import Exponential
+from headcount.estimators.high_dimensional import HighDimensional
+from headcount.estimators.kde import Kde
+from headcount.estimators.polynomial import Polynomial, PolynomialPositive
+from headcount.estimators.practice import (
+    BetaBinomial,
+    ExponentialInLog,
+    LogLinear,
+    NoChange,
+    PooledFalseMatch,
+)
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.registry import METHODS, resolve
 from headcount.estimators.regression import Regression, SplineRegression
+from headcount.estimators.score_tail import ScoreTail
 
 __all__ = [
     "METHODS",
+    "BetaBinomial",
+    "Exponential",
+    "ExponentialInLog",
     "Extrapolator",
+    "HighDimensional",
+    "Kde",
+    "LogLinear",
+    "NoChange",
+    "Polynomial",
+    "PolynomialPositive",
+    "PooledFalseMatch",
     "ProbitNormal",
     "Regression",
+    "ScoreTail",
     "SplineRegression",
     "resolve",
 ]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from headcount.curves import PredictedCurve
-from headcount.errors import UnsupportedError
+from headcount.errors import AssumptionWarning, UnsupportedError, warn
 from headcount.favorability import Favorability
 from headcount.pilot import Pilot
 
@@ -75,4 +75,24 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _estimate(self, pilot: Pilot) -> Favorability | None:
-        """Return the estimated law, or None for a method that is no mixture; may set further attributes ending in an underscore."""
+        """Return the estimated law, or None for a method that is no mixture.
+
+        May set further attributes ending in an underscore.
+        """
+
+
+def warn_if_one_sided(pilot: Pilot) -> None:
+    """Say so where every probe is right, or none is, among all classes."""
+    table = pilot.table()
+    if not table.losses.any() and not table.censored.any():
+        warn(
+            f"all {pilot.n_probes:,} probes are right, so the pilot shows no error to extrapolate; "
+            "a larger or harder pilot is needed.",
+            AssumptionWarning,
+        )
+    elif table.losses.all():
+        warn(
+            f"no probe is right among all {pilot.n_classes:,} classes, so accuracy there is near "
+            "zero and larger numbers of classes can only be worse.",
+            AssumptionWarning,
+        )

@@ -7,18 +7,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
-from headcount.errors import AssumptionWarning, HeadcountError, ParameterError, warn
-from headcount.estimators.base import Extrapolator
+from headcount.errors import HeadcountError, ParameterError
+from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.estimators.likelihood import LossLikelihood, loss_likelihood
 from headcount.favorability import Favorability
 from headcount.pilot import Pilot
+from headcount.theory import probit_normal_law
 
 Floats = NDArray[np.float64]
 
 BOUNDS = [(-100.0, 100.0), (-4.0, 4.0)]  # of mu and log tau: far beyond what data can show
-_TAIL = 8.5
-_NODE_GAP = 0.01
-_LEAST_P = 1e-300  # under it p would be zero, and the law seem to have an atom there
 
 
 class ProbitNormal(Extrapolator):
@@ -70,18 +68,11 @@ class ProbitNormal(Extrapolator):
     def _estimate(self, pilot: Pilot) -> Favorability:
         if not self.prior_classes > 0:
             raise ParameterError(f"prior_classes must be above 0, but is {self.prior_classes}.")
-        _warn_if_one_sided(pilot)
+        warn_if_one_sided(pilot)
         likelihood = loss_likelihood(pilot)
         objective = _Objective(likelihood, self.prior_classes, pilot)
         self.mu_, self.tau_ = objective.minimise()
         return probit_normal_law(self.mu_, self.tau_)
-
-
-def probit_normal_law(mu: float, tau: float) -> Favorability:
-    """Favorability with U = Phi(mu + tau Z), on nodes close enough for every k."""
-    half = int(np.ceil(_TAIL * max(tau, 0.5) / _NODE_GAP))
-    z = np.linspace(-_TAIL, _TAIL, 2 * half + 1)
-    return Favorability(np.maximum(ndtr(-(mu + tau * z)), _LEAST_P), np.exp(-0.5 * z**2))
 
 
 class _Objective:
@@ -156,20 +147,3 @@ class _Objective:
         peaks = np.asarray(self.data.matrix.argmax(axis=1)).ravel()
         places = self.data.nodes[peaks]
         return float(np.clip(self.data.weights @ places, -4, 4))
-
-
-def _warn_if_one_sided(pilot: Pilot) -> None:
-    table = pilot.table()
-    if not table.losses.any() and not table.censored.any():
-        warn(
-            f"all {pilot.n_probes:,} probes are right, so the pilot shows no error to extrapolate; "
-            "the forecast rests on the assumption that the next probe might be wrong. "
-            "A larger or harder pilot is needed.",
-            AssumptionWarning,
-        )
-    elif table.losses.all():
-        warn(
-            f"no probe is right among all {pilot.n_classes:,} classes, so accuracy there is near "
-            "zero and larger numbers of classes can only be worse.",
-            AssumptionWarning,
-        )

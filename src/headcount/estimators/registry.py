@@ -6,11 +6,39 @@ from sklearn.base import clone
 
 from headcount.errors import ParameterError
 from headcount.estimators.base import Extrapolator
+from headcount.estimators.exponential import Exponential
+from headcount.estimators.high_dimensional import HighDimensional
+from headcount.estimators.kde import Kde
+from headcount.estimators.polynomial import Polynomial, PolynomialPositive
+from headcount.estimators.practice import (
+    BetaBinomial,
+    ExponentialInLog,
+    LogLinear,
+    NoChange,
+    PooledFalseMatch,
+)
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.regression import Regression, SplineRegression
+from headcount.estimators.score_tail import ScoreTail
 
 METHODS: dict[str, type[Extrapolator]] = {
-    method.alias: method for method in (ProbitNormal, Regression, SplineRegression)
+    method.alias: method
+    for method in (
+        ProbitNormal,
+        Kde,
+        Regression,
+        SplineRegression,
+        Exponential,
+        HighDimensional,
+        Polynomial,
+        PolynomialPositive,
+        NoChange,
+        LogLinear,
+        ExponentialInLog,
+        PooledFalseMatch,
+        BetaBinomial,
+        ScoreTail,
+    )
 }
 DEFAULT = ProbitNormal.alias
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from headcount import arrays
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.bases import Basis, GaussianBasis, SplineBasis, StepBasis, knots
+from headcount.estimators.curve_fit import chosen_counts, non_negative, simplex_least_squares
 from headcount.favorability import Favorability
 from headcount.observed import observe
 from headcount.pilot import Pilot
@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 
 CONSTRAINTS = ("convex", "monotone", "none")
 BANDWIDTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-ROWS = 400
-HEAVY = 1e3
 
 
 class _MomentRegression(Extrapolator):
@@ -41,45 +39,29 @@ class _MomentRegression(Extrapolator):
                 f"largest_k must be at most the pilot's {pilot.n_classes:,} classes, "
                 f"but is {last:,}."
             )
-        k, share = compressed_rows(last, self.weights)
+        k, share = curve_rows(last, self.weights)
         return k, observe(pilot).accuracy(k), share
 
 
-def compressed_rows(
-    last: int, weights: Callable[[Floats], Any] | None = None
-) -> tuple[Floats, Floats]:
-    """Return numbers of classes that stand for 2 ... last, and the weight each stands for.
-
-    The curve is smooth in log k: up to `ROWS` all are kept, beyond that a few hundred are.
-    """
-    every = np.arange(2.0, last + 1)
-    share = np.ones(len(every)) if weights is None else np.asarray(weights(every), dtype=np.float64)
-    if share.shape != every.shape or not (share >= 0).all() or not share.sum() > 0:
+def curve_rows(last: int, weights: Callable[[Floats], Any] | None = None) -> tuple[Floats, Floats]:
+    """Return numbers of classes that stand for 2 ... last, and the weight each stands for."""
+    counts, share = chosen_counts(last)
+    k = counts.astype(np.float64)
+    if weights is None:
+        return k, share
+    wanted = np.asarray(weights(k), dtype=np.float64)
+    if wanted.shape != k.shape or not (wanted >= 0).all() or not wanted.sum() > 0:
         raise ParameterError("weights must give one number of 0 or more for each k, not all zero.")
-    if len(every) <= ROWS:
-        return every, share
-    kept = np.unique(np.concatenate([every[:100], np.geomspace(100, last, ROWS - 100).round()]))
-    nearest = np.searchsorted((kept[1:] + kept[:-1]) / 2, every)
-    return kept, np.bincount(nearest, share, len(kept)).astype(np.float64)
+    return k, share * wanted
 
 
-def fit_mixture(columns: Floats, target: Floats, share: Floats, bounded: bool = True) -> Floats:
-    """Return non-negative weights of the columns, with sum at most one where `bounded`.
+def fit_mixture(columns: Floats, target: Floats, share: Floats) -> Floats:
+    """Return non-negative weights of the columns, with sum at most one.
 
-    The bound is one heavy row: the weights and the atom at U = 1 (accuracy one at every k) must add
-    up to one.
+    What is missing to one is an atom at U = 1, whose accuracy is one at every k.
     """
-    scale = np.sqrt(share / share.sum())[:, None]
-    # One minus accuracy, so that the atom at U = 1 is a column of zeros.
-    matrix, goal = scale * (1 - columns), scale[:, 0] * (1 - target)
-    if bounded:
-        heavy = np.full(matrix.shape[1], HEAVY)
-        matrix = np.column_stack([np.vstack([matrix, heavy]), np.append(0 * goal, HEAVY)])
-        goal = np.append(goal, HEAVY)
-    found, _ = nnls(matrix, goal, maxiter=100 * matrix.shape[1])
-    if not bounded:
-        return np.asarray(found)
-    return np.asarray(found[:-1] / found.sum())
+    with_atom = np.column_stack([columns, np.ones(len(columns))])
+    return simplex_least_squares(with_atom, target, share / share.sum())[:-1]
 
 
 class SplineRegression(_MomentRegression):
@@ -169,9 +151,12 @@ class SplineRegression(_MomentRegression):
         if self.constraint == "none":
             self.coefficients_ = _least_squares(1 - columns, 1 - target, share)
             return None
-        self.coefficients_ = fit_mixture(columns, target, share, self.bounded)
-        if self.coefficients_.sum() > 1 + 1e-9:
-            return None
+        if not self.bounded:
+            self.coefficients_ = non_negative(1 - columns, 1 - target, share)
+            if self.coefficients_.sum() > 1 + 1e-9:
+                return None
+        else:
+            self.coefficients_ = fit_mixture(columns, target, share)
         return basis.law(self.coefficients_)
 
     def predict(self, k: Any) -> Floats:
@@ -278,7 +263,7 @@ class Regression(_MomentRegression):
         if n_classes < 8:
             return BANDWIDTHS[len(BANDWIDTHS) // 2]
         truth = float(observe(pilot).accuracy(n_classes))
-        k, share = compressed_rows(n_classes // 2)
+        k, share = curve_rows(n_classes // 2)
         halves = [curve(k) for curve in self._halves(pilot)]
         errors = []
         for bandwidth in BANDWIDTHS:

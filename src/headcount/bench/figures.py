@@ -1,0 +1,66 @@
+"""What the pictures of experiments share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headcount.errors import MissingExtraError
+from headcount.plotting import BLUE, GREY, ORANGE
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
+COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = "osD^vP*X"
+TRUTH = "#000000"
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "MARKERS",
+    "TRUTH",
+    "count_axis",
+    "error_axis",
+    "list_axis",
+    "new_figure",
+    "plain",
+]
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure that belongs to no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("drawing", "plot") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain(ax: Any, axis: str = "both") -> None:
+    """Give an axis a faint grid and no box."""
+    ax.grid(axis=axis, alpha=0.3, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def count_axis(ax: Any) -> None:
+    """Make the horizontal axis one of numbers of classes, on a log scale."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(lambda k, _: f"{k:,.0f}")
+    ax.xaxis.set_minor_formatter(lambda k, _: "")
+    ax.set_xlabel("classes")
+
+
+def error_axis(ax: Any) -> None:
+    """Make the horizontal axis one of errors above zero, on a log scale with readable marks."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def list_axis(ax: Any, names: Sequence[str], *, labelled: bool = True) -> None:
+    """Make the vertical axis a list of names, the first on top."""
+    ax.set_yticks(range(len(names)), list(names) if labelled else [""] * len(names), fontsize=8)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    plain(ax)
