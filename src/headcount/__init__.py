@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headcount import datasets, estimators
+    from headcount import datasets, estimators, simulate, theory
     from headcount.errors import (
         AssumptionWarning,
         DataError,
@@ -53,6 +53,8 @@ _HOMES = {
     "forecast": "forecasting",
     "load": "loading",
     "observe": "observed",
+    "simulate": None,
+    "theory": None,
 }
 
 __all__ = [
@@ -74,6 +76,8 @@ __all__ = [
     "forecast",
     "load",
     "observe",
+    "simulate",
+    "theory",
 ]
 
 

@@ -260,7 +260,7 @@ def _show(
     terminal.show_table(columns, cells, left)
     ours = [row for row in results.rows if row.get("source", "headcount") == "headcount"]
     for reason in dict.fromkeys(
-        f"{row['method']}: {row['why_refused']}" for row in ours if row["why_refused"]
+        f"{row['method']}: {row['why_refused']}" for row in ours if row.get("why_refused")
     ):
         terminal.complain("refused", reason)
     resumed = results.run["tasks_resumed"]
