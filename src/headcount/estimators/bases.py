@@ -83,10 +83,11 @@ class SplineBasis:
 
     def law(self, weights: Floats) -> Favorability:
         """Mixture of the laws; what is missing to mass one is an atom at U = 1."""
+        used = weights > 0  # few of ten thousand
 
         def below(p: Floats) -> Floats:
-            share = np.minimum(p[:, None] / self.distances, 1.0)
-            return np.asarray((1 - (1 - share) ** self.degree) @ weights)
+            share = np.minimum(p[:, None] / self.distances[used], 1.0)
+            return np.asarray((1 - (1 - share) ** self.degree) @ weights[used])
 
         return law_on_cells(below, float(weights.sum()))
 
@@ -110,9 +111,11 @@ class StepBasis:
     def law(self, weights: Floats) -> Favorability:
         """Mixture of the laws; what is missing to mass one is an atom at U = 1."""
 
+        used = weights > 0
+
         def below(p: Floats) -> Floats:
-            share = (p[:, None] - self.near) / (self.far - self.near)
-            return np.asarray(np.clip(share, 0.0, 1.0) @ weights)
+            share = (p[:, None] - self.near[used]) / (self.far - self.near)[used]
+            return np.asarray(np.clip(share, 0.0, 1.0) @ weights[used])
 
         return law_on_cells(below, float(weights.sum()))
 
@@ -150,20 +153,21 @@ def truncated_moment(distance: Floats, k: Floats, degree: int) -> Floats:
     """
     if degree == 0:
         return np.asarray(-np.expm1((k - 1) * np.log1p(-distance)))
+    distance, k = np.broadcast_arrays(distance, k)
     with np.errstate(over="ignore", invalid="ignore"):
-        by_parts = 1 - degree / (k * distance) * truncated_moment(distance, k + 1, degree - 1)
-    return np.where(k * distance < FINE, _series(distance, k, degree), by_parts)
+        found = 1 - degree / (k * distance) * truncated_moment(distance, k + 1, degree - 1)
+    small = k * distance < FINE
+    found[small] = _series(distance[small], k[small], degree)
+    return np.asarray(found)
 
 
 def _series(distance: Floats, k: Floats, degree: int) -> Floats:
     """Return (k-1) q / (r+1) times the hypergeometric series F(2 - k, 1; r + 2; q)."""
-    close = np.where(k * distance < FINE, distance, 0.0)
-    term = np.ones(np.broadcast_shapes(k.shape, distance.shape))
-    total = term.copy()
+    term, total = np.ones(k.shape), np.ones(k.shape)
     for j in range(60):
-        term = term * (2 - k + j) * close / (degree + 2 + j)
+        term = term * (2 - k + j) * distance / (degree + 2 + j)
         total += term
-    return np.asarray((k - 1) * close / (degree + 1) * total)
+    return np.asarray((k - 1) * distance / (degree + 1) * total)
 
 
 def law_on_cells(below: Callable[[Floats], Floats], mass: float) -> Favorability:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
+from scipy.linalg import qr
 from scipy.optimize import nnls
 
 from headcount.observed import observe
@@ -97,6 +98,7 @@ def _compressed(matrix: Floats) -> Floats:
 
     The columns are so alike that a few directions hold all there is.
     """
-    _, sizes, directions = np.linalg.svd(matrix, full_matrices=False)
+    triangle = qr(matrix.T, mode="r", check_finite=False)[0][: min(matrix.shape)]
+    left, sizes, _ = np.linalg.svd(triangle.T)
     kept = sizes > _NO_RANK * max(float(sizes[0]), 1e-300)
-    return np.asarray(sizes[kept, None] * directions[kept])
+    return np.asarray(left[:, : len(sizes)][:, kept].T @ matrix)
