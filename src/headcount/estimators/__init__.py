@@ -13,6 +13,7 @@ from headcount.estimators.practice import (
     PooledFalseMatch,
 )
 from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.pseudolikelihood import Pseudolikelihood
 from headcount.estimators.registry import METHODS, resolve
 from headcount.estimators.regression import Regression, SplineRegression
 from headcount.estimators.score_tail import ScoreTail
@@ -31,6 +32,7 @@ __all__ = [
     "PolynomialPositive",
     "PooledFalseMatch",
     "ProbitNormal",
+    "Pseudolikelihood",
     "Regression",
     "ScoreTail",
     "SplineRegression",

@@ -110,7 +110,6 @@ class StepBasis:
 
     def law(self, weights: Floats) -> Favorability:
         """Mixture of the laws; what is missing to mass one is an atom at U = 1."""
-
         used = weights > 0
 
         def below(p: Floats) -> Floats:

@@ -18,6 +18,7 @@ from headcount.estimators.practice import (
     PooledFalseMatch,
 )
 from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.pseudolikelihood import Pseudolikelihood
 from headcount.estimators.regression import Regression, SplineRegression
 from headcount.estimators.score_tail import ScoreTail
 
@@ -29,6 +30,7 @@ METHODS: dict[str, type[Extrapolator]] = {
         Regression,
         SplineRegression,
         Exponential,
+        Pseudolikelihood,
         HighDimensional,
         Polynomial,
         PolynomialPositive,
