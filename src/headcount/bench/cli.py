@@ -104,7 +104,7 @@ def telugu(
     from headcount.bench import telugu as experiment
     from headcount.bench.methods import chosen
 
-    wanted = chosen(_names(methods))
+    wanted = experiment.usual_methods() if methods is None else chosen(_names(methods))
     inputs = [file.path for file in experiment.score_files(folder)]
     settings = _settings("telugu", output, seed, jobs, fresh, inputs)
     with terminal.progress():

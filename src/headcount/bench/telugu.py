@@ -116,6 +116,11 @@ def _truths(path: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     return accuracy, neighbours
 
 
+def usual_methods() -> Methods:
+    """Return all registered methods, and kde with the other bandwidth of the authors' R code."""
+    return chosen() | chosen(["kde:bandwidth=bcv"])
+
+
 def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) -> Results:
     """Forecast 400 Telugu characters from each score file in a folder.
 
@@ -126,14 +131,14 @@ def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) 
     settings : Settings
         Where to write, seed and workers.
     methods : mapping, optional
-        Estimators by name; all registered ones by default.
+        Estimators by name; see `usual_methods` for the default.
 
     Returns
     -------
     Results
         A row for each file and method, and one for each printed forecast.
     """
-    methods = chosen() if methods is None else methods
+    methods = usual_methods() if methods is None else methods
     files = score_files(folder)
     pilots = [load(file.path) for file in files]
     places = [(i, name) for i in range(len(files)) for name in methods]

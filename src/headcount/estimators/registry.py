@@ -64,6 +64,6 @@ def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extr
             f"unknown method {method!r}; choose one of auto, {', '.join(sorted(METHODS))}."
         )
     estimator = METHODS[alias]()
-    if "random_state" in estimator.get_params():
+    if random_state is not None and "random_state" in estimator.get_params():
         estimator.set_params(random_state=random_state)
     return estimator
