@@ -230,7 +230,7 @@ class Regression(_MomentRegression):
     alias = "regression"
     about = "law of U from bumps on the probit scale, least squares on the observed curve"
     cost = "seconds"
-    advice = "the best published method from a few hundred classes on"
+    advice = "a flexible fit to the curve; needs a few hundred classes"
 
     def __init__(
         self,
