@@ -262,3 +262,18 @@ def test_subsets_that_make_no_pilot_are_refused():
     for classes, words in (([0], "2 classes"), ([0, 0], "more than once"), ([0, 9], "label 9")):
         with pytest.raises(DataError, match=words):
             pilot.subset(classes)
+
+
+def test_fewer_probes_among_all_classes():
+    pilot = Pilot.from_scores(SCORES, LABELS)
+    fewer = pilot.keep_probes([3, 1])
+    assert fewer.losses.tolist() == [0, 0] and fewer.ties.tolist() == [0, 1]
+    assert fewer.n_classes == 3 and fewer.labels.tolist() == [2, 1]
+    assert next(fewer.score_blocks())[1].tolist() == SCORES[[3, 1]].tolist()
+    pilot.beats()
+    listed = pilot.keep_probes([3, 1]).beats()
+    assert listed.classes.tolist() == [2] and listed.tied.tolist() == [True]
+    counts = Pilot.from_losses([4, 0, 2], 9, censored=[True, False, False]).keep_probes([0, 2])
+    assert counts.losses.tolist() == [4, 2] and counts.censored.tolist() == [True, False]
+    with pytest.raises(DataError, match="no probe"):
+        pilot.keep_probes([])

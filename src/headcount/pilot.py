@@ -478,7 +478,7 @@ class Pilot:
         else:
             assert source is not None
             losses, ties = source.count()
-        return Pilot(
+        return self._with(
             losses,
             ties,
             self.class_names[kept],
@@ -486,10 +486,43 @@ class Pilot:
             labels=true,
             source=source,
             beats=beats,
-            average=self.average,
-            tie_rule=self.tie_rule,
             groups=None if self.groups is None else self.groups[kept],
         )
+
+    def keep_probes(self, rows: Any) -> Pilot:
+        """Return the pilot with only some of its probes; all classes still compete.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Positions of the probes to keep.
+
+        Returns
+        -------
+        Pilot
+        """
+        chosen = np.asarray(rows, dtype=np.intp)
+        enough(self.n_classes, len(chosen))
+        every = np.arange(self.n_classes)
+        true = None if self.labels is None else self.labels[chosen]
+        source = None
+        if self._source is not None and true is not None:
+            source = self._source.subset(chosen, every, true)
+        return self._with(
+            self.losses[chosen],
+            self.ties[chosen],
+            self.class_names,
+            n_classes=self.n_classes,
+            censored=self.censored[chosen],
+            labels=true,
+            source=source,
+            beats=None if self._beats is None else self._beats.subset(chosen, every),
+            groups=self.groups,
+        )
+
+    def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
+        """Return a pilot that averages and breaks ties as this one does."""
+        return Pilot(*counts, **parts, average=self.average, tie_rule=self.tie_rule)
 
     def summary(self) -> PilotSummary:
         """Return counts, balance, ties, accuracy, and the classes to look at first."""

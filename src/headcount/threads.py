@@ -41,6 +41,11 @@ def watching(report: Callable[[str, int, int], None]) -> Iterator[None]:
         _report.reset(token)
 
 
+def reporter() -> Callable[[str, int, int], None]:
+    """Return what progress is to be told to, for work that is not done by `for_each`."""
+    return _report.get()
+
+
 def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str) -> None:
     """Call `work` on every block, on all cores; the first error stops the rest.
 
@@ -54,7 +59,7 @@ def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str
         What this is, for the progress bar.
     """
     todo = list(blocks)
-    report = _report.get()
+    report = reporter()
     with ThreadPoolExecutor(max(1, min(thread_count(), len(todo)))) as pool:
         futures = [pool.submit(work, block) for block in todo]
         try:

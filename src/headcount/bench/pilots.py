@@ -18,25 +18,13 @@ def thinned(pilot: Pilot, probes_per_class: int | None, seed: int) -> Pilot:
     if probes_per_class is None:
         return pilot
     most = whole_number(probes_per_class, "--probes-per-class", 1)
-    if pilot._source is None or pilot.labels is None:
+    if pilot.labels is None:
         return pilot  # refused later, for all such pilots
     rng = np.random.default_rng(seed_for(seed, "probes"))
     shuffled = rng.permutation(pilot.n_probes)
     order = shuffled[np.argsort(pilot.labels[shuffled], kind="stable")]
     first = np.searchsorted(pilot.labels[order], pilot.labels[order])
-    rows = np.sort(order[np.arange(len(order)) - first < most])
-    true = pilot.labels[rows]
-    return Pilot(
-        pilot.losses[rows],
-        pilot.ties[rows],
-        pilot.class_names,
-        n_classes=pilot.n_classes,
-        labels=true,
-        source=pilot._source.subset(rows, np.arange(pilot.n_classes), true),
-        average=pilot.average,
-        tie_rule=pilot.tie_rule,
-        groups=pilot.groups,
-    )
+    return pilot.keep_probes(np.sort(order[np.arange(len(order)) - first < most]))
 
 
 def digest(pilot: Pilot) -> str:

@@ -136,7 +136,7 @@ def _finished(
     bench: str, todo: Sequence[Task], total: int, n_jobs: int | None, journal: Journal
 ) -> Iterator[tuple[str, Record]]:
     """Yield outcomes as they come, kept in the journal first."""
-    report = threads._report.get()
+    report = threads.reporter()
     done = total - len(todo)
     calls = (delayed(_outcome)(task, os.getpid()) for task in todo)
     with _quiet(), closing(_in_parallel(n_jobs, calls)) as outcomes:
