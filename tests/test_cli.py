@@ -3,6 +3,7 @@ import io
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +20,7 @@ from matplotlib import image
 import headcount
 from headcount import DataError, terminal
 from headcount.cli import main
+from headcount.estimators import METHODS
 from headcount.threads import for_each
 from headcount.writing import write_atomically
 
@@ -350,13 +352,14 @@ def test_capacity_in_words(pilot, answer):
 
 def test_methods_lists_every_method_and_the_default(answer):
     out = answer("methods")
-    assert "probit_normal (auto)" in out
-    assert "losses" in out
+    assert "probit_normal (auto, the default): " in out
+    assert "needs scores" in out and "needs losses" in out
 
 
 def test_every_listed_method_can_be_asked_for(pilot, answer):
-    names = [line.split()[0] for line in answer("methods").splitlines()[1:]]
-    assert names
+    lines = answer("methods").splitlines()
+    names = [re.match(r"[\w-]+", line)[0] for line in lines if not line.startswith(" ")]
+    assert len(names) == len(lines) / 3 == len(METHODS)
     for name in names:
         found = read_json(answer("forecast", pilot, "--classes", 50, "--method", name, "--json"))
         assert found["method"] == name

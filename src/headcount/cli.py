@@ -196,11 +196,11 @@ def methods() -> None:
     """List the forecasting methods: what each needs, costs, and when to use it."""
     from headcount.estimators.registry import DEFAULT, METHODS
 
-    rows = [
-        [alias + (" (auto)" if alias == DEFAULT else ""), m.needs, m.cost, m.about, m.advice]
-        for alias, m in sorted(METHODS.items())
-    ]
-    terminal.show_table(["method", "needs", "cost", "what it does", "when to use it"], rows, 5)
+    for alias, method in sorted(METHODS.items()):
+        default = " (auto, the default)" if alias == DEFAULT else ""
+        terminal.say(f"{alias}{default}: {method.about}")
+        terminal.say(f"    needs {method.needs}; {method.cost}")
+        terminal.say(f"    {method.advice}")
 
 
 @app.command()
