@@ -79,11 +79,11 @@ def forecast(
     method : str or Extrapolator
         An alias (see `headcount methods`) or an estimator with options of its own.
     confidence : float
-        Level of the intervals.
+        Level of the intervals, of which there are none yet.
     random_state : int
         Seed of methods that draw random numbers.
     n_jobs : int, optional
-        How many processes resampling may use.
+        How many processes resampling may use; without intervals there is none yet.
 
     Returns
     -------
