@@ -114,8 +114,9 @@ def test_impossible_confidence_is_refused(pilot):
 
 
 def test_far_forecasts_warn(pilot):
-    with pytest.warns(ExtrapolationWarning, match="times the pilot's 200"):
+    with pytest.warns(ExtrapolationWarning, match="times the pilot's 200") as caught:
         result = forecast(pilot, classes=200 * 101)
+    assert caught[0].filename == __file__  # it points at the caller's line, not into headcount
     assert any("times the pilot" in text for text in result.warnings)
 
 

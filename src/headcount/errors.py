@@ -62,7 +62,7 @@ def warn(message: str, category: type[HeadcountWarning]) -> None:
     here = str(Path(__file__).parent)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager
