@@ -86,7 +86,7 @@ def matrices(n_probes: int, n_classes: int, rounds: int) -> list[Row]:
             name = (
                 f"score matrix {n_probes:,} x {n_classes:,}, {np.dtype(dtype).name}, order {order}"
             )
-            rows.append((name, work, limit, "1.5" if order == "C" else ""))
+            rows.append((name, work, limit, "1.5"))
     return rows
 
 

@@ -373,3 +373,20 @@ def test_rows_with_bad_values_are_counted_once_each():
     source = ScoreMatrix(scores, np.zeros(5, np.int64), True)
     source.count()
     assert (source.bad > 0).tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bad_values_are_found_wherever_they_are(order, dtype):
+    scores = np.asarray(np.random.default_rng(20).normal(size=(40, 2500)), dtype, order=order)
+    labels = np.arange(40)
+    places = {3: 0, 7: 1021, 11: 1022, 12: 2499}  # around the ends of a stretch of counters
+    for value, (row, column) in zip((np.nan, np.inf, -np.inf, np.nan), places.items(), strict=True):
+        scores[row, column] = value
+    source = ScoreMatrix(scores, labels, True)
+    losses, ties = source.count()
+    assert np.flatnonzero(source.bad).tolist() == list(places)
+    clean = np.setdiff1d(np.arange(40), list(places))
+    true = scores[np.arange(40), labels][:, None]
+    assert losses[clean].tolist() == (scores > true).sum(axis=1)[clean].tolist()
+    assert (ties[clean] == 0).all()

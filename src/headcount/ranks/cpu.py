@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 
 TILE_ROWS = 512
 BLOCK_BYTES = 64 << 20
+# For scores of so many bytes: the number that holds a row's counters, and bits of each.
+PACKED = {1: (np.uint16, 8), 2: (np.uint16, 8), 4: (np.uint32, 10), 8: (np.uint64, 20)}
 
 
 class Source(Protocol):
@@ -122,12 +124,14 @@ class ScoreMatrix:
         def work(rows: slice) -> None:
             if by_columns:
                 counts = above[rows], equal[rows], self.bad[rows]
-                unit = _counter(self.scores)
-                kernels.count_columns(self.scores.T, rows.start, self.true[rows], unit, *counts)
+                unit, bits = PACKED[self.scores.dtype.itemsize]
+                kernels.count_columns(
+                    self.scores.T, rows.start, self.true[rows], np.empty(0, unit), bits, *counts
+                )
             else:
                 self._count_block(self._block(rows), rows, above, equal)
 
-        size = 4096 if by_columns else min(2048, self._rows_within(BLOCK_BYTES // 8))
+        size = 8192 if by_columns else min(2048, self._rows_within(BLOCK_BYTES // 8))
         for_each(work, row_blocks(self.n_probes, size), task="Counting")
         return self._oriented(above, equal)
 

@@ -39,37 +39,50 @@ def count_rows(scores, true, unit, above, equal, bad):
 
 
 @njit(nogil=True, cache=True)
-def count_columns(columns, first, true, unit, above, equal, bad):
+def count_columns(columns, first, true, unit, bits, above, equal, bad):
     """As `count_rows` for a matrix stored by columns; `columns[j, first + i]` is row i's score j.
 
-    Four columns at a time, so that the counters are read and written once for four scores.
+    What limits this loop is reading and writing counters, so the three of a row share one number of
+    type `unit`, `bits` bits each, and four columns are counted at a time. Counters of 16 bits have
+    room for two only: they are for integers, which are always finite.
     """
     width = unit.dtype.type
-    n_rows, n_columns = true.shape[0], columns.shape[0]
+    zero, one, tie = width(0), width(1), width(1 << bits)
+    flaw = width(1 << (2 * bits)) if unit.itemsize > 2 else zero
+    n_rows, mask = true.shape[0], (1 << bits) - 1
     t = np.empty(n_rows, columns.dtype)
     for i in range(n_rows):
         t[i] = columns[true[i], first + i]
-    for start in range(0, n_columns, CHUNK):
-        a, e, b = np.zeros((3, n_rows), unit.dtype)
-        stop = min(start + CHUNK, n_columns)
+    packed = np.zeros(n_rows, unit.dtype)
+    stretch = mask // 4 * 4
+    for start in range(0, columns.shape[0], stretch):
+        stop = min(start + stretch, columns.shape[0])
         whole = start + (stop - start) // 4 * 4
         for j in range(start, whole, 4):
+            u = columns[j, first : first + n_rows]
+            v = columns[j + 1, first : first + n_rows]
+            w = columns[j + 2, first : first + n_rows]
+            x = columns[j + 3, first : first + n_rows]
             for i in range(n_rows):
-                r = first + i
-                u, v, w, x = columns[j, r], columns[j + 1, r], columns[j + 2, r], columns[j + 3, r]
-                a[i] = width(a[i] + (u > t[i]) + (v > t[i]) + (w > t[i]) + (x > t[i]))
-                e[i] = width(e[i] + (u == t[i]) + (v == t[i]) + (w == t[i]) + (x == t[i]))
-                b[i] = width(b[i] + (u - u != 0) + (v - v != 0) + (w - w != 0) + (x - x != 0))
+                count = packed[i]
+                for s in (u[i], v[i], w[i], x[i]):
+                    count = width(count + (one if s > t[i] else zero))
+                    count = width(count + (tie if s == t[i] else zero))
+                    count = width(count + (flaw if s - s != 0 else zero))
+                packed[i] = count
         for j in range(whole, stop):
             for i in range(n_rows):
                 s = columns[j, first + i]
-                a[i] = width(a[i] + (s > t[i]))
-                e[i] = width(e[i] + (s == t[i]))
-                b[i] = width(b[i] + (s - s != 0))
+                count = width(packed[i] + (one if s > t[i] else zero))
+                count = width(count + (tie if s == t[i] else zero))
+                packed[i] = width(count + (flaw if s - s != 0 else zero))
         for i in range(n_rows):
-            above[i] += a[i]
-            equal[i] += e[i]
-            bad[i] += b[i]
+            count = np.int64(packed[i])
+            above[i] += count & mask
+            equal[i] += (count >> bits) & mask
+            if flaw:
+                bad[i] += (count >> (2 * bits)) & mask
+            packed[i] = zero
 
 
 @njit(nogil=True, cache=True)
