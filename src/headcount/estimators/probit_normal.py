@@ -36,7 +36,8 @@ class ProbitNormal(Extrapolator):
     Parameters
     ----------
     prior_classes : float
-        Weight of the prior: the precision of log tau.
+        Weight of the prior: the precision of log tau. The default was picked on pilots of Omniglot,
+        definitions, LFW and Hangul; 1 to 10 do about as well there.
 
     Attributes
     ----------

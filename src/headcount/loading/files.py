@@ -48,6 +48,7 @@ def read_npz(path: Path, memory_limit: int | None = None) -> dict[str, NDArray[A
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
             return {m.filename[:-4]: _read_member(archive, m, limit, path) for m in members}
+    # The last is what zipfile raises for a compression it does not know.
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
         raise DataError(
             f"{path.name} is not a complete npz file (truncated, or something else); "
