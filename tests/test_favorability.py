@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from headcount import Favorability, ParameterError
 
@@ -104,26 +104,52 @@ def test_cdf_and_quantile():
     assert law.discriminability(0.5) == law.cdf(0.5)
 
 
+def by_theorem_one(law, k):
+    """Right-hand side of Eq. 10, by Gauss quadrature between the steps of the reversed ROC."""
+    roc = law.reversed_roc()
+    cuts = np.unique(np.concatenate([[0.0, 1.0], 1 - law.p, 1 - np.geomspace(1e-9, 0.5, 40)]))
+    nodes, weights = np.polynomial.legendre.leggauss(30)
+    middle, half = (cuts[1:] + cuts[:-1])[:, None] / 2, np.diff(cuts)[:, None] / 2
+    u = middle + half * nodes
+    values = (1 - roc.average(1 - u)) * u ** (k - 2)
+    return 1 - (k - 1) * float((values * half * weights).sum())
+
+
 @settings(max_examples=50, deadline=None)
 @given(laws)
 def test_theorem_one_of_paper_001(law):
     """accuracy(k) = 1 - (k - 1) int (1 - rROC(1 - u)) u^(k-2) du, and rAUC = accuracy(2)."""
-    roc = law.reversed_roc()
-    widths = np.diff(roc.rate)
-    assert float(widths @ roc.share[:-1]) == pytest.approx(law.reversed_auc, abs=1e-12)
+    assert law.reversed_roc().auc == pytest.approx(float(law.accuracy(2)), abs=1e-12)
     assert law.reversed_auc == pytest.approx(float(law.accuracy(2)), abs=1e-12)
-    for k in (2, 3, 7):
-        upper, lower = 1 - roc.rate[:-1], 1 - roc.rate[1:]
-        integral = ((1 - roc.share[:-1]) * (upper ** (k - 1) - lower ** (k - 1))).sum()
-        assert 1 - integral == pytest.approx(float(law.accuracy(k)), abs=1e-9)
+    for k in (2, 3, 7, 50, 2000):
+        assert by_theorem_one(law, k) == pytest.approx(float(law.accuracy(k)), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Favorability(np.geomspace(1e-6, 1, 500), np.ones(500)),  # all sizes of p
+        Favorability(norm.cdf(np.linspace(-7, 3, 400)), norm.pdf(np.linspace(-5, 5, 400))),
+        Favorability([0.0, 1.0], [0.3, 0.7]),
+        Favorability([0.0], [1.0]),
+        Favorability([1.0], [1.0]),
+    ],
+)
+@pytest.mark.parametrize("k", [2, 3, 10, 100, 10_000])
+def test_theorem_one_for_smooth_laws_and_atoms(law, k):
+    assert by_theorem_one(law, k) == pytest.approx(float(law.accuracy(k)), abs=1e-9)
 
 
 def test_reversed_roc_mirrors_the_cdf():
-    law = Favorability([0.1, 0.5], [0.4, 0.6])
+    law = Favorability([0.125, 0.5, 1.0], [0.4, 0.5, 0.1])
     roc = law.reversed_roc()
-    for rate in (0.05, 0.3, 0.7):
-        share = roc.share[np.searchsorted(roc.rate, rate, side="right") - 1]
-        assert share == pytest.approx(1 - float(law.cdf(1 - rate)))
+    u = np.arange(0, 65) / 64  # exact in binary, so that steps are met exactly
+    np.testing.assert_allclose(1 - roc.average(1 - u), law.cdf(u), atol=1e-15)
+    # P(p < u): not yet at a step, right after it, and never for what is beaten by all.
+    assert roc.average([0, 0.125, 0.126, 0.5, 0.51, 1]).tolist() == pytest.approx(
+        [0, 0, 0.4, 0.4, 0.9, 0.9]
+    )
+    assert roc.probe(1, [0.5, 0.51]).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from headcount.forecasting import Forecast, forecast
     from headcount.loading import load
     from headcount.observed import Observed, observe
+    from headcount.ordinary_roc import class_averaged_roc
     from headcount.pilot import Pilot
+    from headcount.roc import ROCCurve, reversed_roc
 
 __version__ = "0.1.0"
 
@@ -47,12 +49,15 @@ _HOMES = {
     "Observed": "observed",
     "ParameterError": "errors",
     "Pilot": "pilot",
+    "ROCCurve": "roc",
     "UnsupportedError": "errors",
+    "class_averaged_roc": "ordinary_roc",
     "datasets": None,
     "estimators": None,
     "forecast": "forecasting",
     "load": "loading",
     "observe": "observed",
+    "reversed_roc": "roc",
     "simulate": None,
     "theory": None,
 }
@@ -69,13 +74,16 @@ __all__ = [
     "Observed",
     "ParameterError",
     "Pilot",
+    "ROCCurve",
     "UnsupportedError",
     "__version__",
+    "class_averaged_roc",
     "datasets",
     "estimators",
     "forecast",
     "load",
     "observe",
+    "reversed_roc",
     "simulate",
     "theory",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,12 @@ from scipy.special import betaincc
 
 from headcount import arrays
 from headcount.errors import ParameterError
+from headcount.roc import ROCCurve
 
 Floats = NDArray[np.float64]
 
 CELLS = 4_000_000
 ROUND_OFF = 1e-12
-
-
-@dataclass(frozen=True)
-class ReversedROC:
-    """A reversed ROC curve as a step function: `share` of probes reached at `rate` of rivals.
-
-    Between two rates the curve keeps the share of the lower one.
-    """
-
-    rate: Floats
-    share: Floats
 
 
 class Favorability:
@@ -133,15 +122,13 @@ class Favorability:
         place = np.searchsorted(reached, level - 1e-12, side="left")
         return np.asarray(1 - self.p[::-1][np.minimum(place, len(self.p) - 1)])
 
-    def reversed_roc(self) -> ReversedROC:
-        """Share of probes whose true class beats all but the best `rate` of rivals.
+    def reversed_roc(self) -> ROCCurve:
+        """Chance that the true class is let in along with the best share u of wrong classes.
 
-        That is P(p < rate), so that the curve at 1 - u is one minus D(u); it jumps right after
-        each node. The area under it is the expected accuracy between two classes.
+        That is P(p < u), a step for each node, so that the curve at 1 - u is one minus D(u). The
+        area under it is `reversed_auc`.
         """
-        rate = np.concatenate([[0.0], self.p, [1.0]])
-        share = np.concatenate([[0.0], np.cumsum(self.weights), [1.0]])
-        return ReversedROC(rate, share)
+        return ROCCurve(self.p, self.p, self.weights)
 
     @property
     def reversed_auc(self) -> float:
