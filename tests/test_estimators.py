@@ -12,11 +12,16 @@ from headcount.favorability import Favorability
 EXEMPT_FROM_SHAPE = {"polynomial", "log-linear", "exponential-in-log"}
 # Methods too stiff to follow a curve, and kde, which never looks at it.
 EXEMPT_FROM_FIT = {"no-change", "pooled-fmr", "polynomial-positive", "kde"}
+# Trained networks: fewer iterations here, and answers to the 1e-3 that round-off grows to.
+SMALLER = {
+    "cleanex": {"layers": (64, 32), "iterations": 300, "learning_rate": 1e-3, "device": "cpu"},
+    "cleanex-fast": {"layers": (64, 32), "starts": 2, "device": "cpu"},
+}
 
 
 @pytest.fixture(params=sorted(METHODS))
 def method(request):
-    return METHODS[request.param]()
+    return METHODS[request.param](**SMALLER.get(request.param, {}))
 
 
 def scores_and_labels(seed=0, n_classes=40, per_class=3):
@@ -61,8 +66,9 @@ def test_answer_does_not_depend_on_order_or_sign(method):
     reference = method.fit(Pilot.from_scores(scores, labels)).predict(KS)
     moved = Pilot.from_scores(scores[rows][:, columns], place[labels[rows]])
     flipped = Pilot.from_scores(-scores, labels, higher_is_better=False)
+    tolerance = 1e-3 if method.alias in SMALLER else 1e-9
     for other in (moved, flipped):
-        np.testing.assert_allclose(clone(method).fit(other).predict(KS), reference, atol=1e-9)
+        np.testing.assert_allclose(clone(method).fit(other).predict(KS), reference, atol=tolerance)
 
 
 def test_methods_on_losses_ignore_monotone_rescaling(method):

@@ -23,7 +23,7 @@ Methods = Mapping[str, Extrapolator]
 
 
 def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
-    """Return estimators by name; all registered ones by default.
+    """Return estimators by name; all registered ones but the slow ones by default.
 
     A name is an alias, or an alias with options after colons, such as
     ``probit_normal:prior_classes=1``.
@@ -33,9 +33,10 @@ def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
     >>> chosen(["probit_normal:prior_classes=1"])
     {'probit_normal:prior_classes=1': ProbitNormal(prior_classes=1)}
     """
-    names = sorted(METHODS) if names is None else list(names)
+    if names is None:
+        names = sorted(name for name, method in METHODS.items() if not method.slow)
     if not names:
-        raise ParameterError("no method is named; leave --methods out for all of them.")
+        raise ParameterError("no method is named; leave --methods out for the usual ones.")
     if len(set(names)) < len(names):
         raise ParameterError("a method is named twice; name each once.")
     return {name: _made(name) for name in names}
@@ -74,11 +75,10 @@ def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: i
     Returns
     -------
     dict
-        ``accuracy``, a list, or ``refused``, a sentence; ``notes``, warnings given; ``seconds``.
+        ``accuracy``, a list, or ``refused``, a sentence; ``notes``, warnings given; ``seconds``;
+        and, of a method that says so, the ``device`` it was fitted on.
     """
-    copy: Extrapolator = clone(estimator)
-    if "random_state" in copy.get_params():
-        copy.set_params(random_state=seed)
+    copy = _seeded(estimator, seed)
     start = time.perf_counter()
     with listening() as heard:
         outcome = _tried(copy, pilot, classes)
@@ -86,16 +86,50 @@ def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: i
     return outcome | {"notes": sorted(set(heard)), "seconds": seconds}
 
 
+def asked_together(
+    estimator: Extrapolator, pilots: Sequence[Pilot], classes: Sequence[int], seeds: Sequence[int]
+) -> list[Record]:
+    """Return what `asked` would of each pilot, from a method that is fitted to all at once.
+
+    Such a method has a ``fit_together(pilots, seeds)`` that returns a fitted copy a pilot. The
+    seconds of a record are its share of the time all of them took. Where the method refuses, each
+    pilot is tried on its own, so that one it cannot use does not cost the others theirs.
+    """
+    copy: Any = clone(estimator)
+    start = time.perf_counter()
+    try:
+        with listening() as heard:
+            outcomes = [_said(fit, classes) for fit in copy.fit_together(pilots, seeds)]
+    except HeadcountError:
+        pairs = zip(pilots, seeds, strict=True)
+        return [asked(estimator, pilot, classes, seed) for pilot, seed in pairs]
+    seconds = round((time.perf_counter() - start) / len(pilots), 4)
+    return [outcome | {"notes": sorted(set(heard)), "seconds": seconds} for outcome in outcomes]
+
+
+def _seeded(estimator: Extrapolator, seed: int) -> Extrapolator:
+    copy: Extrapolator = clone(estimator)
+    if "random_state" in copy.get_params():
+        copy.set_params(random_state=seed)
+    return copy
+
+
 def _tried(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int]) -> Record:
     try:
-        values = np.asarray(estimator.fit(pilot).predict(list(classes)), dtype=np.float64)
+        return _said(estimator.fit(pilot), classes)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
     except HeadcountError as error:
         return {"refused": str(error)}
+
+
+def _said(fitted: Extrapolator, classes: Sequence[int]) -> Record:
+    """Return what a fitted method forecasts, unless it is not a number."""
+    values = np.asarray(fitted.predict(list(classes)), dtype=np.float64)
     if not np.isfinite(values).all():
         return {"refused": "it gave a forecast that is not a number."}
-    return {"accuracy": values.tolist()}
+    device = getattr(fitted, "device_", None)
+    return {"accuracy": values.tolist()} | ({} if device is None else {"device": str(device)})
 
 
 def stamp(estimator: Extrapolator) -> str:

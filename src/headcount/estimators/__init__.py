@@ -1,6 +1,8 @@
 """Methods that learn the law of favorability from a pilot, one a file."""
 
 from headcount.estimators.base import Extrapolator
+from headcount.estimators.cleanex import CleaneX
+from headcount.estimators.cleanex_fast import CleaneXFast
 from headcount.estimators.exponential import Exponential
 from headcount.estimators.high_dimensional import HighDimensional
 from headcount.estimators.kde import Kde
@@ -21,6 +23,8 @@ from headcount.estimators.score_tail import ScoreTail
 __all__ = [
     "METHODS",
     "BetaBinomial",
+    "CleaneX",
+    "CleaneXFast",
     "Exponential",
     "ExponentialInLog",
     "Extrapolator",

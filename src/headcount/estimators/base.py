@@ -30,6 +30,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         What the pilot must offer.
     takes_censored : bool
         Whether probes whose losses are only known from below can be used.
+    slow : bool
+        Whether a fit takes so long that experiments leave it out unless it is asked for.
     about, cost, advice : str
         One phrase each for `headcount methods`: what it does, what it costs, when to use it.
     favorability_ : Favorability or None
@@ -39,6 +41,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     alias: ClassVar[str]
     needs: ClassVar[str] = "losses"
     takes_censored: ClassVar[bool] = False
+    slow: ClassVar[bool] = False
     about: ClassVar[str]
     cost: ClassVar[str]
     advice: ClassVar[str]
@@ -47,6 +50,12 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def fit(self, pilot: Pilot) -> Self:
         """Learn the law of favorability from a pilot."""
+        self._check(pilot)
+        self.favorability_ = self._estimate(pilot)
+        return self
+
+    def _check(self, pilot: Pilot) -> None:
+        """Refuse a pilot that does not offer what the method needs."""
         if self.needs != "losses" and not pilot.has_scores:
             raise UnsupportedError(
                 f"method {self.alias} needs scores, but this pilot holds only counts; "
@@ -58,8 +67,6 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
                 f"method {self.alias} cannot use censored probes, and {n_censored:,} of "
                 f"{pilot.n_probes:,} are; choose a likelihood method such as probit_normal."
             )
-        self.favorability_ = self._estimate(pilot)
-        return self
 
     def predict(self, k: Any) -> NDArray[np.float64]:
         """Return the expected accuracy among k classes."""

@@ -6,6 +6,8 @@ from sklearn.base import clone
 
 from headcount.errors import ParameterError
 from headcount.estimators.base import Extrapolator
+from headcount.estimators.cleanex import CleaneX
+from headcount.estimators.cleanex_fast import CleaneXFast
 from headcount.estimators.exponential import Exponential
 from headcount.estimators.high_dimensional import HighDimensional
 from headcount.estimators.kde import Kde
@@ -40,6 +42,8 @@ METHODS: dict[str, type[Extrapolator]] = {
         PooledFalseMatch,
         BetaBinomial,
         ScoreTail,
+        CleaneX,
+        CleaneXFast,
     )
 }
 DEFAULT = ProbitNormal.alias
