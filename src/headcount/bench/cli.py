@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 bench_app = typer.Typer(
     name="bench",
-    help="Run the published comparisons; results as JSON, CSV and a picture.",
+    help="Run the published comparisons; results as JSON, CSV and pictures.",
     epilog="A run that was stopped goes on where it was when it is started again.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -34,7 +35,7 @@ Chosen = Annotated[
     str | None,
     typer.Option(
         "--methods",
-        help="Methods, e.g. kde,probit_normal:prior_classes=1; all by default.",
+        help="Methods, e.g. kde,probit_normal:prior_classes=1; all but CleaneX by default.",
         metavar="METHOD,METHOD,...",
     ),
 ]
@@ -203,8 +204,67 @@ def figure10(
     _show(results, columns, names, paths, 1)
 
 
+@bench_app.command()
+def cleanex(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]", help="lfw_dlib_pairs.npz, or its folder; without it no faces."
+        ),
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Of d5, d3, d10 (simulations), faces, decoding; all by default.",
+            metavar="PART,PART,...",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Random pilots of each population.")] = 10,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods; cleanex,cleanex-fast,regression,kde by default.",
+            metavar="METHOD,METHOD,...",
+        ),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Compare CleaneX with other methods over whole curves: figures 2-6 of paper 001.
+
+    For example:
+
+    headcount bench cleanex --parts d5 --repeats 3 --methods cleanex-fast,kde
+    """
+    from headcount.bench import cleanex as experiment
+    from headcount.bench import cleanex_figures, cleanex_populations
+    from headcount.bench.methods import chosen
+
+    wanted = chosen(list(experiment.METHODS) if methods is None else _names(methods))
+    run = cleanex_populations.chosen_parts(None if parts is None else _listed(parts), data)
+    inputs = [] if data is None else [cleanex_populations.face_file(data)]
+    pictures = cleanex_figures.pictures(run)
+    settings = _settings("cleanex", output, seed, jobs, fresh, inputs, pictures)
+    with terminal.progress():
+        results = experiment.cleanex(
+            settings, parts=run, faces=data, methods=wanted, repeats=repeats
+        )
+        paths = results.write(settings.output, cleanex_figures.draw)
+    columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]
+    names = ["experiment", "method", "k1", "k2", "rmse", "standard_error", "refused", "seconds"]
+    _show(results, columns, names, paths, 2, results.details["groups"])
+
+
 def _settings(
-    bench: str, output: Path | None, seed: int, jobs: int, fresh: bool, inputs: list[Path]
+    bench: str,
+    output: Path | None,
+    seed: int,
+    jobs: int,
+    fresh: bool,
+    inputs: list[Path],
+    pictures: Iterable[str] = ("",),
 ) -> Settings:
     """Return the settings, once the results are known to be writable."""
     from headcount.bench.results import check_outputs
@@ -214,7 +274,7 @@ def _settings(
     folder = Path("benchmarks", "results", bench) if output is None else output
     settings = Settings(folder, seed, jobs or thread_count(), fresh)
     settings.prepare()
-    check_outputs(folder, bench, inputs)
+    check_outputs(folder, bench, inputs, pictures)
     return settings
 
 
@@ -252,11 +312,17 @@ def _at_least_one(text: str) -> int:
 
 
 def _show(
-    results: Results, columns: list[str], names: list[str], paths: list[Path], left: int
+    results: Results,
+    columns: list[str],
+    names: list[str],
+    paths: list[Path],
+    left: int,
+    summary: list[dict[str, Any]] | None = None,
 ) -> None:
-    """Print what was done, the table, what was refused, and where the results are."""
+    """Print what was done, the table or its summary, what was refused, and where results are."""
     terminal.say(results.about + "\n")
-    cells = [[_cell(row[name]) for name in names] for row in results.rows]
+    shown = results.rows if summary is None else summary
+    cells = [[_cell(row[name]) for name in names] for row in shown]
     terminal.show_table(columns, cells, left)
     ours = [row for row in results.rows if row.get("source", "headcount") == "headcount"]
     for reason in dict.fromkeys(

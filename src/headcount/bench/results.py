@@ -1,4 +1,4 @@
-"""Results of an experiment: JSON, CSV and a picture, each written whole."""
+"""Results of an experiment: JSON, CSV and pictures, each written whole."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from headcount.plotting import check_picture
 from headcount.writing import check_writable, refuse_overwriting, write_atomically
 
 SCHEMA = 1
-ENDINGS = (".json", ".csv", ".png")
+ENDINGS = (".json", ".csv")
+ONE_PICTURE = ("",)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Results:
     rows : list of dict
         The table: the same columns in every row.
     details : dict
-        What the picture needs besides.
+        What the pictures need besides.
     run : dict
         What differs from run to run though the results are the same: machine, times.
     """
@@ -69,27 +71,50 @@ class Results:
         )
 
     def write(self, folder: Path, draw: Callable[[Results], Any]) -> list[Path]:
-        """Write the three files and return their paths."""
-        paths = output_files(folder, self.bench)
+        """Write all files and return their paths.
+
+        `draw` returns a figure, or several by name, each of which gets a file of its own.
+        """
+        table, sheet = output_files(folder, self.bench, ())
         text = self.to_json()
-        write_atomically(paths[0], lambda name: _write_text(name, text + "\n"))
-        write_atomically(paths[1], lambda name: _write_csv(name, self.rows))
-        figure = draw(self)
-        write_atomically(paths[2], lambda name: figure.savefig(name, dpi=130))
+        write_atomically(table, lambda name: _write_text(name, text + "\n"))
+        write_atomically(sheet, lambda name: _write_csv(name, self.rows))
+        drawn = draw(self)
+        figures = drawn if isinstance(drawn, Mapping) else dict.fromkeys(ONE_PICTURE, drawn)
+        paths = output_files(folder, self.bench, figures)
+        for path, figure in zip(paths[len(ENDINGS) :], figures.values(), strict=True):
+            write_atomically(path, partial(figure.savefig, dpi=130))
         return paths
 
 
-def output_files(folder: Path, bench: str) -> list[Path]:
-    """Return the paths of the results in a folder."""
-    return [folder / f"{bench}{ending}" for ending in ENDINGS]
+def output_files(folder: Path, bench: str, pictures: Iterable[str] = ONE_PICTURE) -> list[Path]:
+    """Return the paths of the results in a folder: JSON, CSV, and pictures by their names.
+
+    Examples
+    --------
+    >>> [path.name for path in output_files(Path(), "toy")]
+    ['toy.json', 'toy.csv', 'toy.png']
+    >>> [path.name for path in output_files(Path(), "toy", ["left", "right"])][2:]
+    ['toy-left.png', 'toy-right.png']
+    """
+    names = [f"{bench}{ending}" for ending in ENDINGS]
+    names += [f"{bench}-{picture}.png" if picture else f"{bench}.png" for picture in pictures]
+    return [folder / name for name in names]
 
 
-def check_outputs(folder: Path, bench: str, inputs: Sequence[str | os.PathLike[str]]) -> None:
+def check_outputs(
+    folder: Path,
+    bench: str,
+    inputs: Sequence[str | os.PathLike[str]],
+    pictures: Iterable[str] = ONE_PICTURE,
+) -> None:
     """Refuse, before any work is done, results that cannot be written."""
-    for path in output_files(folder, bench):
+    paths = output_files(folder, bench, pictures)
+    for path in paths:
         refuse_overwriting(path, inputs)
         check_writable(path)
-    check_picture(output_files(folder, bench)[2])
+    for path in paths[len(ENDINGS) :]:
+        check_picture(path)
 
 
 def _write_text(name: str, text: str) -> None:
