@@ -11,8 +11,6 @@ from headcount.errors import MissingExtraError
 from headcount.estimators import CleaneX, CleaneXFast, cleanex_fast, networks
 from headcount.threads import watching
 
-
-
 SMALL = {"layers": (32, 16), "learning_rate": 3e-3, "iterations": 300, "device": "cpu"}
 KS = np.array([2, 5, 20, 40, 200, 2000])
 

@@ -12,10 +12,12 @@ from headcount import (
     Forecast,
     ParameterError,
     Pilot,
+    UnsupportedError,
     forecast,
     observe,
+    simulate,
 )
-from headcount.estimators import ProbitNormal
+from headcount.estimators import ProbitNormal, Regression
 
 
 @pytest.fixture(scope="module")
@@ -286,3 +288,42 @@ def test_needs_no_optional_package_and_changes_no_global_state():
         "        raise AssertionError(extra)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- intervals by large-sample theory --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored():
+    return simulate.isotropic_gaussian(150, sigma=0.5, random_state=0).pilot
+
+
+def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
+    from headcount.risk.asymptotics import accuracy_forecast_error, accuracy_standard_error
+
+    fit = Regression(bandwidth=0.3)
+    result = forecast(scored, classes=300, method=fit, confidence=0.8)
+    lower, upper = result.interval([50, 300], by="asymptotic")
+    errors = [
+        float(accuracy_standard_error(scored, 50)),
+        float(accuracy_forecast_error(scored, fit.fit(scored), 300)),
+    ]
+    middle = result.accuracy([50, 300])
+    np.testing.assert_allclose(upper - middle, 1.2815516 * np.array(errors), rtol=1e-6)
+    np.testing.assert_allclose(middle - lower, upper - middle, rtol=1e-9)
+
+
+def test_asymptotic_intervals_are_refused_where_theory_has_none(scored):
+    result = forecast(scored, classes=300, method="probit_normal")
+    assert result.interval(300) is None
+    lower, upper = result.interval(100, by="asymptotic")
+    assert lower < result.accuracy(100) < upper
+    with pytest.raises(UnsupportedError, match="moment regression only, not for probit_normal"):
+        result.interval(300, by="asymptotic")
+    with pytest.raises(UnsupportedError, match="expected accuracy"):
+        result.interval(100, kind="new_set", by="asymptotic")
+    with pytest.raises(UnsupportedError, match="read from a file"):
+        Forecast.from_json(result.to_json()).interval(100, by="asymptotic")
+    counted = forecast(Pilot.from_losses([0, 1, 2], 9), classes=20)
+    with pytest.raises(UnsupportedError, match="only counts"):
+        counted.interval(5, by="asymptotic")

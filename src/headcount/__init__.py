@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headcount import datasets, estimators, simulate, theory
+    from headcount import datasets, estimators, risk, simulate, theory
     from headcount.errors import (
         AssumptionWarning,
         DataError,
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from headcount.observed import Observed, observe
     from headcount.ordinary_roc import class_averaged_roc
     from headcount.pilot import Pilot
+    from headcount.risk import RiskForecast, forecast_risk, observed_risk
     from headcount.roc import ROCCurve, reversed_roc
+    from headcount.training import TrainingForecast, forecast_training
 
 __version__ = "0.1.0"
 
@@ -50,14 +52,20 @@ _HOMES = {
     "ParameterError": "errors",
     "Pilot": "pilot",
     "ROCCurve": "roc",
+    "RiskForecast": "risk",
+    "TrainingForecast": "training",
     "UnsupportedError": "errors",
     "class_averaged_roc": "ordinary_roc",
     "datasets": None,
     "estimators": None,
     "forecast": "forecasting",
+    "forecast_risk": "risk",
+    "forecast_training": "training",
     "load": "loading",
     "observe": "observed",
+    "observed_risk": "risk",
     "reversed_roc": "roc",
+    "risk": None,
     "simulate": None,
     "theory": None,
 }
@@ -75,15 +83,21 @@ __all__ = [
     "ParameterError",
     "Pilot",
     "ROCCurve",
+    "RiskForecast",
+    "TrainingForecast",
     "UnsupportedError",
     "__version__",
     "class_averaged_roc",
     "datasets",
     "estimators",
     "forecast",
+    "forecast_risk",
+    "forecast_training",
     "load",
     "observe",
+    "observed_risk",
     "reversed_roc",
+    "risk",
     "simulate",
     "theory",
 ]

@@ -15,6 +15,7 @@ from headcount import __version__, terminal
 from headcount.bench.cli import bench_app
 from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.risk_cli import risk
 from headcount.wording import counted, percent
 
 if TYPE_CHECKING:
@@ -189,6 +190,9 @@ def capacity(
         else:
             source = "measured" if count < result.n_classes else "forecast"
             terminal.say(f"{percent(value)}: up to {describe_capacity(count)} ({source}).")
+
+
+app.command()(risk)
 
 
 @app.command()

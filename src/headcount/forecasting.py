@@ -18,6 +18,7 @@ from headcount.errors import (
     ExtrapolationWarning,
     MissingExtraError,
     ParameterError,
+    UnsupportedError,
     listening,
     warn,
 )
@@ -79,7 +80,7 @@ def forecast(
     method : str or Extrapolator
         An alias (see `headcount methods`) or an estimator with options of its own.
     confidence : float
-        Level of the intervals, of which there are none yet.
+        Level of the intervals.
     random_state : int
         Seed of methods that draw random numbers.
     n_jobs : int, optional
@@ -120,6 +121,7 @@ def forecast(
         confidence=float(confidence),
         checks=run_checks(observed, law),
         warnings=tuple(heard),
+        fitted=(pilot, estimator),
     )
 
 
@@ -163,6 +165,7 @@ class Forecast:
         confidence: float,
         checks: tuple[Check, ...] = (),
         warnings: tuple[str, ...] = (),
+        fitted: tuple[Pilot, Extrapolator] | None = None,
     ) -> None:
         self.observed = observed
         self.law = law
@@ -173,6 +176,7 @@ class Forecast:
         self.confidence = confidence
         self.checks = checks
         self.warnings = warnings
+        self._fitted = fitted
         self.curve = self._curve()
 
     # -- questions ------------------------------------------------------------------------------
@@ -192,11 +196,25 @@ class Forecast:
     def interval(
         self, k: Any, kind: str = "expected", by: str = "resampling"
     ) -> tuple[Floats, Floats] | None:
-        """Interval for the accuracy among k classes; None: this version computes none."""
+        """Interval for the expected accuracy among k classes.
+
+        By large-sample theory (``by="asymptotic"``): from a jackknife over classes up to the
+        pilot's size, and beyond it for moment regression, by the delta method. It needs a pilot
+        with scores. None by resampling, which this version does not do.
+        """
         arrays.class_counts(k)
         arrays.choice(kind, "kind", ("expected", "new_set", "grown_set"))
-        arrays.choice(by, "by", ("resampling", "asymptotic"))
-        return None
+        if arrays.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
+            return None
+        from headcount.risk.asymptotics import accuracy_error, asymptotic_interval
+
+        if kind != "expected" or self._fitted is None:
+            raise UnsupportedError(
+                "asymptotic intervals are for the expected accuracy, of a forecast that was made "
+                "here and not read from a file."
+            )
+        error = accuracy_error(*self._fitted, k)
+        return asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
 
     def capacity(self, target: float) -> int | float:
         """Largest number of classes at which accuracy is still at least `target`.

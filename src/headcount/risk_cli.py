@@ -1,0 +1,129 @@
+"""`headcount risk`: what mistakes will cost when there are many more classes.
+
+It stands outside the package `risk` so that `headcount --help` need not load that.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount import terminal
+from headcount.errors import DataError, listening
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import counted, percent, plain
+
+if TYPE_CHECKING:
+    from headcount.pilot import Pilot
+    from headcount.risk.answers import RiskForecast
+
+ZERO_ONE = "zero-one"
+
+
+@reads_pilot
+def risk(
+    pilot: PilotFiles,
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="What mistakes cost: a .npz file of costs, a .json hierarchy, or zero-one.",
+            metavar="FILE",
+        ),
+    ],
+    classes: Annotated[
+        str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+    ],
+    priors: Annotated[
+        Path | None,
+        typer.Option(help="How often each class is the true one: .json, name to weight."),
+    ] = None,
+    approach: Annotated[
+        str, typer.Option(help="regression (the default) or adjustment.")
+    ] = "regression",
+    basis: Annotated[
+        str, typer.Option(help="For regression: gaussian (the default), spline or polynomial.")
+    ] = "gaussian",
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the curve as CSV.")] = False,
+) -> None:
+    """Forecast what mistakes will cost on average, where some cost more than others.
+
+    A hierarchy makes the cost of a mistake the distance between two classes in a tree.
+
+    For example:
+
+    headcount risk scores.npz --cost hierarchy.json --classes 1000,10000
+
+    headcount risk scores.npz --cost costs.npz --priors frequencies.json --classes 1000
+    """
+    from headcount.cli import _numbers, _one_format
+    from headcount.risk.forecasting import forecast_risk
+
+    asked = _numbers(classes)
+    _one_format(as_json, as_csv)
+    with terminal.progress(), listening() as heard:
+        data = pilot.load()
+        result = forecast_risk(
+            data,
+            _cost(cost, data),
+            asked,
+            approach=approach,
+            basis=basis,
+            priors=None if priors is None else _priors(priors),
+            confidence=confidence,
+        )
+    if as_json:
+        answer = result.to_dict() | {"cost": Path(cost).name, "warnings": heard}
+        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+    elif as_csv:
+        sys.stdout.write(result.to_csv())
+    else:
+        _show(result, Path(cost).name)
+
+
+def _cost(given: str, pilot: Pilot) -> Any:
+    from headcount.risk import load_cost
+
+    return given if given == ZERO_ONE else load_cost(given, pilot)
+
+
+def _priors(path: Path) -> dict[str, Any]:
+    from headcount.loading import files
+
+    found = files.existing(path)
+    try:
+        held = json.loads(files.read_text(found))
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{found.name} is not JSON (line {error.lineno}: {error.msg}); write it again."
+        ) from error
+    except RecursionError:
+        held = None
+    if not isinstance(held, dict):
+        raise DataError(
+            f'{found.name} must hold one JSON object, such as {{"beagle": 3, "poodle": 1}}.'
+        )
+    return held
+
+
+def _show(result: RiskForecast, cost: str) -> None:
+    likely = result.curve.lower is not None
+    rows = []
+    for k in sorted({result.n_classes, *result.classes}):
+        source = "measured" if k <= result.n_classes else "forecast"
+        rows.append([f"{k:,}", f"{float(result.risk(k)):.3g}"])
+        if likely:
+            lower, upper = (float(bound) for bound in result.interval(k))
+            rows[-1].append(f"{lower:.3g} to {upper:.3g}")
+        rows[-1].append(source)
+    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {plain(cost)}.\n")
+    interval = [f"likely ({percent(result.confidence)})"] if likely else []
+    terminal.show_table(["classes", "average cost", *interval, ""], rows)
+    for check in result.checks:
+        terminal.complain(check.severity, check.message)

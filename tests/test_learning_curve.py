@@ -1,0 +1,144 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy.optimize import minimize
+from scipy.stats import binom, norm
+
+from headcount import Pilot
+from headcount.estimators import ProbitNormal
+from headcount.learning_curve import PilotFit, TrainingLaw, fit_learning_curve
+from headcount.theory import probit_normal_law
+
+
+def drawn(mu, tau, n_classes=300, n_probes=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    u = norm.cdf(mu + tau * rng.normal(size=n_probes))
+    return Pilot.from_losses(rng.binomial(n_classes - 1, 1 - u), n_classes)
+
+
+# -- the law over training sizes -------------------------------------------------------------------
+
+
+def test_law_is_the_stated_formula():
+    law = TrainingLaw(2.0, 3.0, 1.5, 0.6, -0.3, 0.2)
+    for size in (2.0, 5.0, 80.0):
+        short = (size / 2) ** -0.6
+        mu, tau = 3 - 1.5 * short, math.exp(-0.3 + 0.2 * short)
+        for k in (2, 50, 3000):
+            expected, _ = integrate.quad(
+                lambda z, k=k, mu=mu, tau=tau: norm.pdf(z) * norm.cdf(mu + tau * z) ** (k - 1),
+                -9,
+                9,
+                limit=300,
+            )
+            assert float(law.accuracy(k, size)) == pytest.approx(expected, abs=1e-8)
+
+
+def test_law_broadcasts_and_has_a_limit():
+    law = TrainingLaw(1.0, 3.0, 1.5, 0.6, -0.3, 0.0)
+    surface = law.accuracy([[10], [1000]], [1, 4, 16])
+    assert surface.shape == (2, 3)
+    for i, k in enumerate((10, 1000)):
+        for j, size in enumerate((1, 4, 16)):
+            assert surface[i, j] == law.accuracy(k, size)
+    assert (np.diff(surface, axis=1) > 0).all() and (surface[1] < surface[0]).all()
+    limit = probit_normal_law(3.0, math.exp(-0.3)).accuracy([10, 1000])
+    np.testing.assert_allclose(law.accuracy([10, 1000], math.inf), limit, rtol=1e-12)
+    np.testing.assert_allclose(law.accuracy([10, 1000], 1e12), limit, rtol=1e-5)
+
+
+# -- fitting the learning curve --------------------------------------------------------------------
+
+
+def objective(point, fits):
+    """The penalised misfit, written out."""
+    limit, gain, log_rate, spread, slope = point
+    unit, value = fits[0].training_size, 0.0
+    for fit in fits:
+        short = (fit.training_size / unit) ** -math.exp(log_rate)
+        gap = np.array([limit - gain * short, spread + slope * short]) - fit.estimate
+        value += 0.5 * gap @ fit.information @ gap
+    return value + 0.5 * ((log_rate - math.log(0.7)) / 0.5) ** 2 + 0.5 * (slope / 0.3) ** 2
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 4, 8), (10, 30, 45), (3, 5)])
+@pytest.mark.parametrize("falling", [False, True])
+def test_fit_minimises_the_penalised_misfit(sizes, falling):
+    rng = np.random.default_rng(len(sizes))
+    fits = []
+    for i, size in enumerate(sizes):
+        root = rng.normal(size=(2, 2))
+        mean = 2 + 0.3 * (-i if falling else i)
+        estimate = np.array([mean, -0.2]) + 0.05 * rng.normal(size=2)
+        fits.append(PilotFit(size, 100, estimate, 60 * root @ root.T + 20 * np.eye(2)))
+    law = fit_learning_curve(fits)
+    assert (law.gain == 0) == falling
+    found = [law.limit, law.gain, math.log(law.rate), law.log_spread, law.log_spread_gain]
+    bounds = [(None, None), (0, None), (math.log(0.1), math.log(3)), (None, None), (None, None)]
+    best = min(
+        (
+            minimize(objective, [2.5, 1.0, start, -0.2, 0.0], args=(fits,), bounds=bounds)
+            for start in (-1.5, -0.4, 0.6)
+        ),
+        key=lambda result: result.fun,
+    )
+    assert objective(found, fits) <= best.fun + 1e-9
+    # The objective is flat along its valley, so parameters agree less closely than its value.
+    np.testing.assert_allclose(found, best.x, atol=5e-3)
+
+
+def test_fit_recovers_a_curve_that_is_known_well():
+    truth = TrainingLaw(2, 3.4, 0.9, 1.3, -0.4, 0.25)
+    fits = []
+    for size in (2, 4, 10, 30):
+        short = (size / 2) ** -1.3
+        estimate = np.array([3.4 - 0.9 * short, -0.4 + 0.25 * short])
+        fits.append(PilotFit(size, 100, estimate, 1e7 * np.eye(2)))
+    law = fit_learning_curve(fits)
+    for name in ("limit", "gain", "rate", "log_spread", "log_spread_gain"):
+        assert getattr(law, name) == pytest.approx(getattr(truth, name), abs=1e-4)
+
+
+def test_priors_decide_where_two_sizes_cannot():
+    fits = [
+        PilotFit(size, 100, np.array([3 - 2 * size**-0.7, -0.1]), 1000 * np.eye(2))
+        for size in (1, 4)
+    ]
+    law = fit_learning_curve(fits)
+    assert law.rate == pytest.approx(0.7, abs=1e-6)
+    assert (law.limit, law.gain) == pytest.approx((3.0, 2.0), abs=1e-4)
+    assert law.log_spread_gain == pytest.approx(0, abs=1e-9)
+
+
+def test_information_is_that_of_the_losses():
+    """Products of slopes of log P(loss), by integration that knows nothing of the grid."""
+    pilot = drawn(1.5, 0.7, n_classes=30, n_probes=40, seed=3)
+    fit = PilotFit.of(1, pilot)
+    method = ProbitNormal().fit(pilot)
+    assert fit.estimate == pytest.approx([method.mu_, math.log(method.tau_)], abs=1e-12)
+    y = np.linspace(-9, 9, 20_001)
+
+    def log_chance(loss, mu, log_tau):
+        inner = binom.pmf(loss, 29, norm.sf(y)) if loss >= 0 else 1 - norm.cdf(y) ** 29
+        return math.log(np.trapezoid(inner * norm.pdf(y, mu, math.exp(log_tau)), y))
+
+    expected = np.diag([0.0, 3.0])  # the prior on log tau
+    rows = [(loss, 1.0) for loss in pilot.losses] + [(0, 0.5), (-1, 0.5)]
+    for loss, weight in rows:  # -1 stands for any loss at all
+        slope = [
+            (log_chance(loss, *(fit.estimate + step)) - log_chance(loss, *(fit.estimate - step)))
+            / 2e-5
+            for step in 1e-5 * np.eye(2)
+        ]
+        expected += weight * np.outer(slope, slope)
+    np.testing.assert_allclose(fit.information, expected, rtol=2e-3)
+
+
+def test_information_tells_how_much_estimates_scatter():
+    fits = [PilotFit.of(1, drawn(2.0, 1.0, 200, 150, seed)) for seed in range(120)]
+    scatter = np.std([fit.estimate[0] for fit in fits])
+    claimed = np.median([math.sqrt(np.linalg.inv(fit.information)[0, 0]) for fit in fits])
+    # The standard deviation of 120 values is known to 1 / sqrt(240) = 6.5%; three times that.
+    assert claimed == pytest.approx(scatter, rel=0.2)
