@@ -207,3 +207,16 @@ def _whole(values: NDArray[Any], what: str) -> NDArray[np.int64]:
             wrong = ~np.isfinite(values) | (values != np.floor(values))
         refuse(wrong, what, "are not whole numbers", lambda i: str(values[i]), "give integers")
     return values.astype(np.int64)
+
+
+def running_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cumulative sums to the last digit, so that what is added and taken away leaves no trace."""
+    whole, rest = whole_and_rest(values)
+    return np.asarray(np.cumsum(whole) + np.cumsum(rest))
+
+
+def whole_and_rest(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Split values into whole numbers of a unit, whose sums are exact, and tiny rests."""
+    unit = 2.0 ** (np.ceil(np.log2(np.abs(values).sum() or 1.0)) - 51)
+    whole = np.round(values / unit) * unit
+    return whole, values - whole

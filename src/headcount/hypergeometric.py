@@ -99,7 +99,8 @@ def chance_unbeaten(losses, weights, n, m):
     From one number of losses to the next the chance changes by a simple factor; it is computed
     afresh after large gaps, and often enough that factors never accumulate round-off.
     """
-    total, chance = 0.0, 1.0
+    # Millions of small and equal terms would round the same way; Kahan's sum keeps what is lost.
+    total, lost, chance = 0.0, 0.0, 1.0
     at, since = -1, 0
     for i in range(len(losses)):
         goal = losses[i]
@@ -113,7 +114,10 @@ def chance_unbeaten(losses, weights, n, m):
                 chance *= (n - step - m) / (n - step)
             since += goal - at
         at = goal
-        total += weights[i] * chance
+        term = weights[i] * chance - lost
+        raised = total + term
+        lost = (raised - total) - term
+        total = raised
         if chance < 1e-18 * total:
             break
     return total

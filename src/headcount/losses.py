@@ -91,11 +91,15 @@ def _swept(
     """Add long runs of ties by sweeping over all numbers of losses they reach."""
     low, high = int(min(first.min(), values.min(initial=first.min()))), int((first + n_rows).max())
     high = max(high, int(values.max(initial=0)) + 1)
-    steps, covered = np.zeros(high - low + 1), np.zeros(high - low + 1, np.int64)
-    for place, sign in ((first - low, 1), (first + n_rows - low, -1)):
-        np.add.at(steps, place, sign * share)
+    spread, covered = np.zeros(high - low), np.zeros(high - low + 1, np.int64)
+    ends = ((first - low, 1), (first + n_rows - low, -1))
+    for part in arrays.whole_and_rest(share):
+        steps = np.zeros(high - low + 1)
+        for place, sign in ends:
+            np.add.at(steps, place, sign * part)
+        spread += np.cumsum(steps[:-1])
+    for place, sign in ends:
         np.add.at(covered, place, sign)
-    spread = np.cumsum(steps[:-1])
     spread[np.cumsum(covered[:-1]) == 0] = 0.0  # what is left there is round-off
     spread[values - low] += sums
     found = np.flatnonzero(spread > 0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.arrays import running_sums
 from headcount.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -208,19 +209,9 @@ def _segments(low: Floats, high: Floats, weights: Floats) -> _Segments:
     place = place[order]
     last = np.append(place[1:] > place[:-1], True)
     knots = place[last]
-    slope = _running(turn[order])[last]
-    risen = np.append(0.0, _running(slope[:-1] * np.diff(knots)))
-    return _Segments(knots, _running(jump[order])[last] + risen, slope)
-
-
-def _running(values: Floats) -> Floats:
-    """Cumulative sums to the last digit, so that ramps leave no trace once they have ended.
-
-    Each value is split into a whole number of units, which add up exactly, and a tiny rest.
-    """
-    unit = 2.0 ** (np.ceil(np.log2(np.abs(values).sum() or 1.0)) - 51)
-    whole = np.round(values / unit) * unit
-    return np.asarray(np.cumsum(whole) + np.cumsum(values - whole))
+    slope = running_sums(turn[order])[last]
+    risen = np.append(0.0, running_sums(slope[:-1] * np.diff(knots)))
+    return _Segments(knots, running_sums(jump[order])[last] + risen, slope)
 
 
 def _rates(u: Any) -> Floats:
