@@ -12,6 +12,7 @@ from bench_tools import Choosy, Lacking, NotANumber
 from headcount import ParameterError, cli, simulate
 from headcount.bench import cleanex, cleanex_figures
 from headcount.bench import cleanex_populations as populations
+from headcount.bench.figures import TRUTH
 from headcount.bench.methods import asked, asked_together
 from headcount.bench.runner import JOURNAL, Settings, seed_for
 from headcount.estimators import CleaneX, Kde, ProbitNormal
@@ -303,6 +304,7 @@ def test_a_method_has_one_colour_everywhere():
     found = cleanex_figures.colours(names)
     assert len({found[name] for name in names}) == len(names)
     assert cleanex_figures.colours(["kde"])["kde"] == found["kde"]
+    assert TRUTH not in cleanex_figures.colours([f"method {i}" for i in range(10)]).values()
 
 
 # -- the command line ------------------------------------------------------------------------------
@@ -338,6 +340,15 @@ def test_command_shows_means_of_parts_and_names_its_files(command, tmp_path):
     assert "Faces are left out" in out
     assert "cleanex.json, cleanex.csv, cleanex-figure3.png" in out
     assert "5 tasks, 5 of them done before" in command("--parts", "decoding", *FAST)[1]
+
+
+def test_command_takes_options_with_commas_and_counts_one_pilot(command):
+    few = ("--parts", "decoding", "--repeats", 1)
+    code, out, err = command(*few, "--methods", "cleanex:layers=(3,2):iterations=1,no-change")
+    assert (code, err) == (0, "")
+    held = [line.split()[1] for line in out.splitlines() if line.strip().startswith("decoding")]
+    assert held == ["cleanex:layers=(3,2):iterations=1", "no-change", "oracle"]
+    assert "from 1 random pilot of k1" in out
 
 
 def test_command_reads_faces_from_their_folder_and_hides_where_it_is(

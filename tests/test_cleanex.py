@@ -206,6 +206,8 @@ def test_pilots_trained_together_must_be_of_one_size(pilot):
         quick().fit_together([pilot, pilot.subset(pilot.class_names[:30])])
     with pytest.raises(ParameterError, match="one size"):
         quick().fit_together([])
+    with pytest.raises(ParameterError, match="as many seeds"):
+        quick().fit_together([pilot, pilot], [1])
 
 
 def test_early_stopping_stops_and_never_changes_what_came_before(pilot):
@@ -266,8 +268,10 @@ def test_scores_that_are_all_the_same_are_a_guess():
         (quick(layers=(5, 0)), "layers"),
         (quick(iterations=0), "iterations"),
         (quick(learning_rate=0.0), "learning_rate"),
+        (quick(learning_rate="fast"), "learning_rate"),
         (quick(patience=0), "patience"),
         (quick(device="abacus"), "abacus"),
+        (quick(device="meta"), "meta"),
         (quick(random_state=-1), "random_state"),
         (fast(starts=0), "starts"),
         (fast(layers="x"), "layers"),

@@ -128,6 +128,11 @@ def test_proposition_one(row, u):
     first = {y for y, (true, wrong) in enumerate(ways) if true > inverse_rate(wrong, u)}
     second = {y for y, (true, wrong) in enumerate(ways) if above(wrong, true) < u}
     assert first == second
+    curve = reversed_roc(scored([row] * len(row), range(len(row))))
+    let_in = curve.probe(np.arange(len(row)), float(u))
+    # As a float, a rate may fall on the other side of a step it is equal to.
+    on_step = (u * (len(row) - 1)).denominator == 1
+    assert on_step or set(np.flatnonzero(let_in)) == first
 
 
 def test_proposition_one_needs_scores_without_ties():
@@ -210,7 +215,7 @@ def test_two_classes():
     assert curve.average([0, 0.5, 1]).tolist() == pytest.approx([0, 2.5 / 4, 3 / 4])
 
 
-@pytest.mark.parametrize("u", [-0.1, 1.1, math.nan, [0.5, 2]])
+@pytest.mark.parametrize("u", [-0.1, 1.1, math.nan, [0.5, 2], "half", [[0.5], [0.1, 0.2]]])
 def test_rates_outside_are_refused(u):
     curve = reversed_roc(Pilot.from_losses([0, 1], 3))
     for ask in (curve.average, curve.bounds, lambda u: curve.probe(0, u)):

@@ -86,6 +86,14 @@ def test_scores_that_are_all_the_same_become_zero():
     assert not rows.values.any()
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+def test_no_scale_is_too_large_or_too_small(scale):
+    scores, labels = made()
+    one = score_rows(Pilot.from_scores(scores, labels)).values
+    other = score_rows(Pilot.from_scores(scale * scores, labels)).values
+    np.testing.assert_allclose(np.sort(one, axis=0), np.sort(other, axis=0), atol=2e-6)
+
+
 def test_far_from_zero_nothing_cancels():
     scores, labels = made()
     near = score_rows(Pilot.from_scores(scores, labels)).values

@@ -209,6 +209,17 @@ def _whole(values: NDArray[Any], what: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
+def positive(value: Any, name: str) -> float:
+    """Return a number, refused unless above zero and finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < np.inf:
+        raise ParameterError(f"{name} must be above 0, but is {value!r}.")
+    return number
+
+
 def running_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cumulative sums to the last digit, so that what is added and taken away leaves no trace."""
     whole, rest = whole_and_rest(values)

@@ -215,7 +215,10 @@ def _segments(low: Floats, high: Floats, weights: Floats) -> _Segments:
 
 
 def _rates(u: Any) -> Floats:
-    rates = np.asarray(u, dtype=np.float64)
+    try:
+        rates = np.asarray(u, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError("a rate u must be a number, or an array of numbers.") from error
     if not ((rates >= 0) & (rates <= 1)).all():
         raise ParameterError("a rate u must lie between 0 and 1.")
     return rates

@@ -38,6 +38,7 @@ from headcount.bench.results import Results
 from headcount.bench.runner import AGAIN, Settings, Task, conduct, seed_for
 from headcount.estimators import Extrapolator
 from headcount.observed import observe
+from headcount.wording import counted
 
 METHODS = ("cleanex", "cleanex-fast", "regression", "kde")
 ORACLE = "oracle"
@@ -141,9 +142,9 @@ def _about(parts: Sequence[str], repeats: int) -> str:
     left_out = "" if FACES in parts else " Faces are left out."
     return (
         f"Root mean squared error of forecasts of the accuracy among all 2 <= k <= k2 classes of "
-        f"a population from {repeats:,} random pilots of k1, averaged over the populations of a "
-        "part (figures 2 to 6 of Slavutsky and Benjamini). The oracle knows how the pilot's "
-        f"probes do among all k2 classes.{left_out}"
+        f"a population from {counted(repeats, 'random pilot')} of k1, averaged over the "
+        "populations of a part (figures 2 to 6 of Slavutsky and Benjamini). The oracle knows how "
+        f"the pilot's probes do among all k2 classes.{left_out}"
     )
 
 

@@ -116,7 +116,9 @@ class CleaneX(Extrapolator):
         pilots = list(pilots)
         if len({(pilot.n_probes, pilot.n_classes) for pilot in pilots}) != 1:
             raise ParameterError("pilots trained together must be of one size; fit them singly.")
-        seeds = [self.random_state] * len(pilots) if random_states is None else random_states
+        seeds = [self.random_state] * len(pilots) if random_states is None else list(random_states)
+        if len(seeds) != len(pilots):
+            raise ParameterError(f"{len(pilots)} pilots need as many seeds, not {len(seeds)}.")
         copies: list[Self] = []
         for pilot, seed in zip(pilots, seeds, strict=True):
             copies.append(clone(self).set_params(random_state=seed))
@@ -136,8 +138,7 @@ class CleaneX(Extrapolator):
         patience = (
             None if self.patience is None else arrays.whole_number(self.patience, "patience", 1)
         )
-        if not 0 < self.learning_rate < np.inf:
-            raise ParameterError(f"learning_rate must be above 0, but is {self.learning_rate!r}.")
+        learning_rate = arrays.positive(self.learning_rate, "learning_rate")
         device = networks.chosen_device(self.device)
         for pilot in pilots:
             warn_if_one_sided(pilot)
@@ -152,7 +153,7 @@ class CleaneX(Extrapolator):
             torch.stack([_tensor(part.weights, device) for part in rows]),
             torch.stack([_tensor(observe(pilot).accuracy(ks), device) for pilot in pilots]),
             iterations=iterations,
-            learning_rate=float(self.learning_rate),
+            learning_rate=learning_rate,
             patience=patience,
         )
         for copy, value in zip(fitted, loss, strict=True):

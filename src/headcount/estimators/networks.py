@@ -39,7 +39,7 @@ def chosen_device(name: str | None) -> Any:
         name = "cuda" if torch.cuda.is_available() else name
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
+        torch.empty(1, device=device).cpu()
     except (RuntimeError, AssertionError, TypeError) as error:
         raise ParameterError(
             f"torch cannot use the device {name!r} here; leave it out, or choose cpu."
@@ -62,7 +62,7 @@ def started(sizes: Sequence[int], seeds: Sequence[int], device: Any) -> list[Any
     torch = torch_module()
     drawn = []
     for seed in seeds:
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed % 2**63)
         parts = []
         for inputs, outputs in pairwise(sizes):
             for rows in (inputs, 1):

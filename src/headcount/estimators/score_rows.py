@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headcount.pilot import Pilot
 from headcount.threads import reporter
 
-_ROUND_OFF = 1e-12  # a spread so much smaller than the scores is none
+_ROUND_OFF = 1e-14  # a spread so much smaller than the scores is none
 _DECIMALS = 6  # about what float32 holds of a standardised score
 _MIX = 0x9E3779B97F4A7C15  # odd, so that multiplying by it loses nothing
 
@@ -48,7 +48,7 @@ def score_rows(pilot: Pilot) -> ScoreRows:
     >>> sorted(score_rows(pilot).values.astype(float).round(2).tolist())
     [[0.36, -1.08, -0.36], [1.81, -1.08, 0.36]]
     """
-    mean, spread = _mean_and_spread(pilot)
+    mean, spread, unit = _mean_and_spread(pilot)
     values = np.empty((pilot.n_probes, pilot.n_classes), np.float32)
     keys = np.empty(pilot.n_probes, np.uint64)
     assert pilot.labels is not None  # a pilot with scores has labels
@@ -59,6 +59,7 @@ def score_rows(pilot: Pilot) -> ScoreRows:
         scores[own] = -np.inf  # sorts first, which is where the true score belongs
         scores.sort(axis=1)
         scores[:, 0] = true
+        scores /= unit
         scores -= mean
         scores /= spread
         # Off a grid, round-off in the mean would show in values near zero, and change the order.
@@ -70,17 +71,22 @@ def score_rows(pilot: Pilot) -> ScoreRows:
     return ScoreRows(values, pilot.weights[order], pilot.labels[order])
 
 
-def _mean_and_spread(pilot: Pilot) -> tuple[float, float]:
-    """Mean and standard deviation of all scores, merged from blocks without cancellation."""
-    count, mean, squares = 0, 0.0, 0.0
+def _mean_and_spread(pilot: Pilot) -> tuple[float, float, float]:
+    """Mean and standard deviation of all scores, in a unit in which no square overflows.
+
+    Merged from blocks without cancellation. The unit is a power of two, so that it costs no digit.
+    """
+    count, mean, squares, unit = 0, 0.0, 0.0, 0.0
     for _, scores in pilot.score_blocks():
+        unit = unit or 2.0 ** math.frexp(float(np.abs(scores).max()))[1]
+        scores /= unit
         block = float(scores.mean())
         apart, total = block - mean, count + scores.size
         squares += float(np.square(scores - block).sum()) + apart**2 * count * scores.size / total
         mean += apart * scores.size / total
         count = total
     spread = math.sqrt(squares / count)
-    return mean, spread if spread > _ROUND_OFF * abs(mean) else 1.0
+    return mean, spread if spread > _ROUND_OFF * abs(mean) else 1.0, unit
 
 
 def _keys(rows: NDArray[np.float32]) -> NDArray[np.uint64]:

@@ -18,7 +18,6 @@ from headcount.simulate.simulation import (
     Floats,
     Simulation,
     generator,
-    positive,
     reference,
     sizes,
 )
@@ -80,7 +79,7 @@ def linear_encoding(
             f"noise_correlation must be at least 0 and below 1, but is {noise_correlation!r}."
         )
     rng = generator(random_state)
-    sigma, ridge = positive(sigma, "sigma"), positive(ridge, "ridge")
+    sigma, ridge = arrays.positive(sigma, "sigma"), arrays.positive(ridge, "ridge")
     apart = np.abs(np.subtract.outer(np.arange(n_voxels), np.arange(n_voxels)))
     root = np.linalg.cholesky(float(noise_correlation) ** apart)
     noise = sigma * np.asarray(root, dtype=np.float64)

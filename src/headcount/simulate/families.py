@@ -19,7 +19,6 @@ from headcount.simulate.simulation import (
     Simulation,
     generator,
     nearest_centre,
-    positive,
     reference,
     scattered,
     sizes,
@@ -123,9 +122,9 @@ def hierarchical(
     """
     n_classes, per_class = sizes(n_classes, probes_per_class)
     n_dims = arrays.whole_number(n_dims, "n_dims", 1)
-    sigma = positive(sigma, "sigma")
+    sigma = arrays.positive(sigma, "sigma")
     counts = [arrays.whole_number(count, "branching", 1) for count in branching]
-    variances = [positive(share, "shares") for share in shares]
+    variances = [arrays.positive(share, "shares") for share in shares]
     if len(counts) == 0 or len(variances) != len(counts) + 1:
         raise ParameterError(
             f"shares must have one entry more than branching, but have {len(variances)} "

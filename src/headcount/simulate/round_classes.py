@@ -16,7 +16,6 @@ from headcount.simulate.simulation import (
     generator,
     nearest_centre,
     noise,
-    positive,
     reference,
     scattered,
     sizes,
@@ -117,7 +116,7 @@ def points_around_classes(
     n_dims = arrays.whole_number(n_dims, "n_dims", 1)
     arrays.choice(classes, "classes", SHAPES)
     arrays.choice(points, "points", SHAPES)
-    sigma = math.sqrt(positive(sigma2, "sigma2"))
+    sigma = math.sqrt(arrays.positive(sigma2, "sigma2"))
     world = _Round(n_dims, sigma, classes, points)
     rng = generator(random_state)
     pilot = world.draw(rng, n_classes, per_class)

@@ -168,13 +168,6 @@ def sizes(n_classes: Any, probes_per_class: Any) -> tuple[int, int]:
     )
 
 
-def positive(value: Any, name: str) -> float:
-    """Return a number, refused unless above zero."""
-    if not (value > 0 and math.isfinite(value)):
-        raise ParameterError(f"{name} must be above 0, but is {value!r}.")
-    return float(value)
-
-
 def noise(rng: np.random.Generator, shape: tuple[int, ...], law: str) -> Floats:
     """Draw noise of mean zero and variance one."""
     if law == "normal":
