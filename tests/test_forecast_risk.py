@@ -262,13 +262,13 @@ def test_order_and_orientation_do_not_matter():
 
 def test_equal_priors_change_nothing():
     pilot, cost = small_pilot()
-    for approach in ("regression", "adjustment"):
+    for approach, given in (("regression", cost), ("regression", "zero-one"), ("adjustment", cost)):
         plain, equal = (
-            forecast_risk(pilot, cost, 100, approach=approach, priors=priors, bandwidth=0.5)
+            forecast_risk(pilot, given, 100, approach=approach, priors=priors, bandwidth=0.5)
             for priors in (None, np.full(40, 7.0))
         )
-        np.testing.assert_allclose(equal.curve.risk, plain.curve.risk, rtol=1e-7)
-        np.testing.assert_allclose(equal.curve.lower, plain.curve.lower, rtol=1e-4)
+        np.testing.assert_array_equal(equal.curve.risk, plain.curve.risk)
+        np.testing.assert_array_equal(equal.curve.lower, plain.curve.lower)
 
 
 def test_priors_weigh_the_classes():
@@ -351,6 +351,7 @@ def test_bad_options_are_refused():
         ({"largest_k": 6}, "at most the pilot's 5 classes"),
         ({"bandwidth": 9.0}, "bandwidth"),
         ({"weights": lambda k: -k}, "weights"),
+        ({"approach": "adjustment", "method": "probit_normal"}, "leave method out"),
     ):
         with pytest.raises(ParameterError, match=match):
             forecast_risk(pilot, cost, 10, **options)

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -68,6 +70,25 @@ def test_every_form_of_a_cost_gives_the_same_risk():
     assert expected[-1] > 0.1
     for form in forms:
         np.testing.assert_allclose(observed_risk(pilot, form), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["sparse", "pair"])
+def test_a_sparse_or_low_rank_cost_is_never_held_in_full(form):
+    size = 3000
+    rng = np.random.default_rng(12)
+    pilot = Pilot.from_scores(rng.normal(size=(8, size)), range(8), class_names=range(size),
+                              higher_is_better=True)  # fmt: skip
+    place = rng.normal(size=size)
+    pair = (np.column_stack([place**2, -2 * place, np.ones(size)]),
+            np.column_stack([np.ones(size), place, place**2]))  # fmt: skip
+    next_door = sparse.diags_array(np.ones(size - 1), offsets=1, format="csr")
+    cost = pair if form == "pair" else next_door
+    observed_risk(pilot, cost, [2])
+    tracemalloc.start()
+    observed_risk(pilot, cost)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < size * size  # one byte an entry; in full it takes eight
 
 
 def test_a_two_level_tree_costs_two_or_four():

@@ -316,7 +316,7 @@ def test_forecast_error_needs_a_fitted_moment_regression():
     pilot, _ = round_world(np.random.default_rng(11), 30)
     with pytest.raises(ParameterError, match="not been fitted"):
         accuracy_forecast_error(pilot, SplineRegression(), 100)
-    with pytest.raises(UnsupportedError, match="moment regression only, not for exponential"):
+    with pytest.raises(UnsupportedError, match=r"regression only.*use method regression or"):
         accuracy_forecast_error(pilot, Exponential().fit(pilot), 100)
 
 

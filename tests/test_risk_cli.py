@@ -225,7 +225,9 @@ def test_warnings_are_said_and_repeated_in_json(pilot, tree, run):
     [
         ("{", "is not JSON"),
         ("[1, 2]", "must hold one JSON object"),
-        ("[" * 10_000, "must hold one JSON object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"0": 1, "0": 2}', "has '0' twice"),
+        ({str(i): 10**400 for i in range(20)}, "priors must be numbers"),
         ({"0": 1}, "19 of 20"),
         ({str(i): -1 for i in range(20)}, "priors"),
         ({str(i): "often" for i in range(20)}, "priors"),
@@ -246,6 +248,8 @@ def test_bad_costs_are_refused(pilot, refused, tmp_path):
     assert "leaf" in refusal(write(tmp_path / "tree.json", {"low": ["0", "1"]}))
     np.savez(tmp_path / "cost.npz", cost=-distances())
     assert "are negative" in refusal(tmp_path / "cost.npz")
+    np.savez(tmp_path / "cost.npz", cost=1e307 * distances())
+    assert "beyond 1e+100" in refusal(tmp_path / "cost.npz")
     np.savez(tmp_path / "cost.npz", cost=distances()[:5])
     assert "5 x 20" in refusal(tmp_path / "cost.npz")
     text = write(tmp_path / "cost.txt", "1 2 3")

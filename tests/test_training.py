@@ -145,7 +145,7 @@ def test_fewer_than_three_sizes_are_refused(sizes):
         forecast_training(on_a_curve(sizes), 1000, 32)
 
 
-@pytest.mark.parametrize("size", [0, -1, math.nan, math.inf, "many", None])
+@pytest.mark.parametrize("size", [0, -1, math.nan, math.inf, 10**400, "many", None])
 def test_sizes_must_be_positive_numbers(size):
     pilots = on_a_curve()
     result = forecast_training(pilots, 1000, 32)
@@ -231,6 +231,16 @@ def test_edges_stay_finite_and_ordered():
     with pytest.warns(AssumptionWarning, match="no probe is right"):
         values = forecast_training(single, 100, 8).accuracy([10, 100], 8)
     assert 0 < values[1] < values[0] < 1
+
+
+@pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
+def test_hardly_any_training_and_no_end_of_it_stay_finite_and_readable():
+    result = forecast_training(on_a_curve(), 1000, [1e-300, 1e300])
+    values = result.accuracy(1000, [1e-300, 1e300])
+    assert 0 <= values[0] < values[1] == result.limit(1000)
+    assert "training size 1e-300:" in repr(result) and "training size 1e+300:" in repr(result)
+    thirds = forecast_training({r / 3: p for r, p in on_a_curve().items()}, 1000, 4)
+    assert "training sizes 0.333333, 0.666667, 1.33333, 2.66667" in repr(thirds)
 
 
 def test_a_pilot_that_gets_everything_right_weighs_little():

@@ -26,6 +26,7 @@ PRIOR_RATE, PRIOR_RATE_SPREAD = 0.7, 0.5  # of c: its median, and the deviation 
 PRIOR_SLOPE = 0.3  # deviation of beta, the change of log tau from the least size to no limit
 RATES = np.geomspace(0.1, 3.0, 121)
 _STEP = 1e-4  # of numerical derivatives
+_MOST_LOG = 20.0  # keeps forecasts for hardly any training from overflowing
 _LEAST_INFORMATION = 1e-6  # keeps the equations solvable where a pilot says nothing
 
 
@@ -52,9 +53,10 @@ class TrainingLaw:
 
     def at(self, training_size: float) -> Favorability:
         """Return the law of favorability at one training size, which may be infinite."""
-        short = (training_size / self.unit) ** -self.rate
-        mu = self.limit - self.gain * short
-        return probit_normal_law(mu, math.exp(self.log_spread + self.log_spread_gain * short))
+        below = -self.rate * (math.log(training_size) - math.log(self.unit))
+        short = math.exp(min(below, _MOST_LOG))
+        log_spread = min(self.log_spread + self.log_spread_gain * short, _MOST_LOG)
+        return probit_normal_law(self.limit - self.gain * short, math.exp(log_spread))
 
     def accuracy(self, k: Any, training_size: Any) -> Floats:
         """Return the expected accuracy among k classes; k and training size broadcast."""

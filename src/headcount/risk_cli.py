@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import terminal
-from headcount.errors import DataError, listening
+from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent, plain
 
@@ -94,21 +94,9 @@ def _cost(given: str, pilot: Pilot) -> Any:
 
 def _priors(path: Path) -> dict[str, Any]:
     from headcount.loading import files
+    from headcount.risk.cost_files import json_object
 
-    found = files.existing(path)
-    try:
-        held = json.loads(files.read_text(found))
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{found.name} is not JSON (line {error.lineno}: {error.msg}); write it again."
-        ) from error
-    except RecursionError:
-        held = None
-    if not isinstance(held, dict):
-        raise DataError(
-            f'{found.name} must hold one JSON object, such as {{"beagle": 3, "poodle": 1}}.'
-        )
-    return held
+    return json_object(files.existing(path), 'such as {"beagle": 3, "poodle": 1}')
 
 
 def _show(result: RiskForecast, cost: str) -> None:

@@ -226,7 +226,7 @@ class TrainingForecast:
     def sentences(self) -> list[str]:
         """Return the answer in words."""
         lines = [
-            f"At {counted(k, 'class')} and training size {size:,}: "
+            f"At {counted(k, 'class')} and training size {_written(size)}: "
             + percent(float(self.accuracy(k, size)))
             + (" (measured)." if self._is_measured(k, size) else ".")
             for size in self.training_sizes
@@ -239,13 +239,13 @@ class TrainingForecast:
         ]
         test = self.backtest
         lines.append(
-            f"Back-test: size {test.training_size:,} forecast from smaller ones was off by at most "
-            f"{100 * test.worst:.1f} points among up to {counted(self.n_classes, 'class')}."
+            f"Back-test: size {_written(test.training_size)} forecast from smaller ones was off by "
+            f"at most {100 * test.worst:.1f} points among up to {counted(self.n_classes, 'class')}."
         )
         return lines
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{size:,}" for size in self.observed)
+        sizes = ", ".join(_written(size) for size in self.observed)
         title = f"Forecast from {self.n_classes:,} classes at training sizes {sizes}"
         notes = [f"Check: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
@@ -280,7 +280,7 @@ class TrainingForecast:
         return Check(
             "gap-at-pilot",
             "warning",
-            f"at {k:,} classes and training size {size:,} the fitted learning curve gives "
+            f"at {k:,} classes and training size {_written(size)} the fitted learning curve gives "
             f"{percent(float(self.law.accuracy(k, size)))} where "
             f"{percent(float(self.observed[size].accuracy(k)))} was measured, so the forecast is "
             "doubtful.",
@@ -349,7 +349,7 @@ def _refuse_unlike(first: Pilot, other: Pilot) -> None:
 def _training_sizes(values: Any) -> Floats:
     try:
         sizes = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         sizes = np.array(np.nan)
     if not ((sizes > 0) & np.isfinite(sizes)).all():
         raise ParameterError(f"a training size must be a number above 0, but found {values!r}.")
@@ -359,6 +359,11 @@ def _training_sizes(values: Any) -> Floats:
 def _plain(size: float) -> float:
     """Return a whole size as an integer, so that it reads well."""
     return int(size) if size == int(size) else float(size)
+
+
+def _written(size: float) -> str:
+    """Return a size as text: whole ones in full, others to six digits."""
+    return f"{int(size):,}" if size == int(size) and size < 1e15 else f"{size:g}"
 
 
 def _warn_if_far(pilots: dict[float, Pilot], largest: float, sizes: Floats) -> None:
@@ -373,7 +378,7 @@ def _warn_if_far(pilots: dict[float, Pilot], largest: float, sizes: Floats) -> N
     if sizes.max() > FAR_TRAINING * most or sizes.min() < least / FAR_TRAINING:
         beyond = sizes.max() if sizes.max() > FAR_TRAINING * most else sizes.min()
         warn(
-            f"training size {_plain(beyond):,} lies far from those measured ({least:,} to "
-            f"{most:,}); a pilot nearer to it is needed to be sure.",
+            f"training size {_written(beyond)} lies far from those measured ({_written(least)} to "
+            f"{_written(most)}); a pilot nearer to it is needed to be sure.",
             ExtrapolationWarning,
         )

@@ -35,7 +35,7 @@ class CleaneX(Extrapolator):
     favorability is that of the :math:`\hat C_x`.
 
     The defaults are the paper's. A fit takes minutes without a GPU: 10,000 passes over an N x K
-    matrix with 512 hidden units. `CleaneXFast` asks for the same and takes far less.
+    matrix with 512 hidden units. `CleaneXFast` takes far less, and is nearly as good.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class CleaneX(Extrapolator):
     slow = True
     about = "network from scores to U, trained on the observed curve; needs the extra torch"
     cost = "minutes; seconds on a GPU"
-    advice = "to compare with paper 001; otherwise cleanex-fast gives the same for less"
+    advice = "to compare with paper 001; cleanex-fast gives nearly the same for far less"
 
     def __init__(
         self,

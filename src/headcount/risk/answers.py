@@ -19,6 +19,7 @@ from headcount.exchange import SCHEMA
 from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
+from headcount.wording import counted
 from headcount.writing import write_atomically
 
 Floats = NDArray[np.float64]
@@ -245,7 +246,7 @@ class RiskForecast:
         return [{name: columns[name][i].item() for name in names} for i in at]
 
     def _sentence(self, k: int) -> str:
-        text = f"At {k:,} classes: {float(self.risk(k)):.3g}"
+        text = f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}"
         if self.curve.lower is not None and self.curve.upper is not None:
             at = int(np.searchsorted(self.curve.classes, k))
             text += f", likely {self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"

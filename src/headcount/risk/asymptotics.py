@@ -152,7 +152,7 @@ def _regression(fitted: Extrapolator) -> tuple[Regression | SplineRegression, Ba
     if not isinstance(fitted, Regression | SplineRegression):
         raise UnsupportedError(
             "asymptotic standard errors are known for moment regression only, not for "
-            f"{fitted.alias}; use intervals by resampling."
+            f"{fitted.alias}; use method regression or regression-spline."
         )
     if not hasattr(fitted, "coefficients_"):
         raise ParameterError("the method has not been fitted; call fit(pilot) first.")

@@ -49,7 +49,7 @@ def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:
     found = files.existing(path)
     kind = found.suffix.lower()
     if kind == ".json":
-        return as_cost(_tree(found), pilot)
+        return as_cost(json_object(found, "the hierarchy of classes"), pilot)
     if kind == ".npz":
         return as_cost(_from_npz(files.read_npz(found), found, pilot), pilot)
     raise DataError(
@@ -57,18 +57,24 @@ def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:
     )
 
 
-def _tree(path: Path) -> dict[str, Any]:
+def json_object(path: Path, what: str) -> dict[str, Any]:
+    """Read a file that holds one JSON object, no key of which may be there twice."""
+    text = files.read_text(path)
     try:
-        tree = json.loads(files.read_text(path), object_pairs_hook=lambda p: _unique(p, path))
+        held = json.loads(text, object_pairs_hook=lambda p: _unique(p, path))
+    except DataError:
+        raise
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path.name} is not JSON (line {error.lineno}: {error.msg}); write it again."
         ) from error
     except RecursionError as error:
         raise DataError(f"{path.name} is nested too deeply to be read.") from error
-    if not isinstance(tree, dict):
-        raise DataError(f"{path.name} must hold one JSON object, the hierarchy of classes.")
-    return tree
+    except ValueError as error:  # Python refuses to read thousands of digits
+        raise DataError(f"{path.name} holds a number that is too long; write it again.") from error
+    if not isinstance(held, dict):
+        raise DataError(f"{path.name} must hold one JSON object, {what}.")
+    return held
 
 
 def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 ZERO_ONE = "zero-one"
 ROUND_OFF = 1e-9  # of the terms of a product: what their sum may miss zero by
+MOST = 1e100  # variances are made of squares, which must not overflow
 BLOCK_ENTRIES = 1 << 21
 KEPT_BYTES = 1 << 28
 COUNTS_ONLY = (
@@ -47,16 +48,13 @@ class Cost:
         """Return the cost of taking class number `true` for each class; 0 for itself."""
         raise NotImplementedError
 
-    def largest(self, classes: Iterable[int] | None = None) -> float:
-        """Return the largest cost of a mistake about these classes; of all by default."""
-        return max((float(self.row(i).max()) for i in self._chosen(classes)), default=0.0)
-
-    def is_flat(self, classes: Iterable[int] | None = None) -> bool:
-        """Whether, for each of these true classes, every mistake costs the same."""
-        return all(_constant(self.row(i), i) for i in self._chosen(classes))
-
-    def _chosen(self, classes: Iterable[int] | None) -> Iterable[int]:
-        return range(self.n_classes) if classes is None else classes
+    def refuse_others(self, names: NDArray[Any]) -> None:
+        """Raise a DataError if these are other class names, or the same in another order."""
+        if len(names) == self.n_classes and (names.astype(str) != self._names.astype(str)).any():
+            raise DataError(
+                "cost: it was made for a pilot with other classes, or in another order; make it "
+                "again for this one."
+            )
 
     def _entry(self, true: int, taken: int, value: float) -> str:
         return f"{self._names[true]!s} taken for {self._names[taken]!s} costs {value:g}"
@@ -68,7 +66,7 @@ class Cost:
             total += len(values)
             own = np.zeros(len(values), np.bool_)
             own[diagonal] = values[diagonal] != 0
-            for kind, wrong in enumerate((~np.isfinite(values), values < 0, own)):
+            for kind, wrong in enumerate((~(np.abs(values) <= MOST), values < 0, own)):
                 if not counts[kind] and wrong.any():
                     at = int(np.argmax(wrong))
                     firsts[kind] = self._entry(*locate(at), float(values[at]))
@@ -81,9 +79,13 @@ class Cost:
 
 
 Part = tuple[Floats, NDArray[Any] | slice, Callable[[int], tuple[int, int]]]
-FAULTS = ("are NaN or infinite", "are negative", "on the diagonal are not zero")
+FAULTS = (
+    f"are NaN, infinite or beyond {MOST:g}",
+    "are negative",
+    "on the diagonal are not zero",
+)
 REMEDIES = (
-    "give finite numbers",
+    "give finite numbers in a larger unit",
     "give costs of 0 or more",
     "taking a class for itself must cost 0",
 )
@@ -133,6 +135,7 @@ def as_cost(given: Any, pilot: Pilot) -> Cost:
     """
     if isinstance(given, Cost):
         _same_size((given.n_classes, given.n_classes), pilot.n_classes)
+        given.refuse_others(pilot.class_names)
         return given
     names, size = pilot.class_names, pilot.n_classes
     if isinstance(given, str):
@@ -147,8 +150,13 @@ def as_cost(given: Any, pilot: Pilot) -> Cost:
         return FunctionCost(given, names, size)
     if sparse.issparse(given):
         return SparseCost(given, names, size)
-    if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 2:
-        return LowRankCost(*given, names, size)
+    if isinstance(given, tuple | list) and len(given) == 2 and _n_axes(given[0]) == 2:
+        return LowRankCost(given[0], given[1], names, size)
+    if _n_axes(given) in (0, 1, 3):
+        raise DataError(
+            "cost must be a matrix of one row and one column for each class, a pair of matrices, "
+            f'a function, a hierarchy or "{ZERO_ONE}".'
+        )
     return MatrixCost(given, names, size)
 
 
@@ -162,14 +170,6 @@ class ZeroOneCost(Cost):
         values = np.ones(self.n_classes)
         values[true] = 0.0
         return values
-
-    def largest(self, classes: Iterable[int] | None = None) -> float:
-        """Return one."""
-        return 1.0
-
-    def is_flat(self, classes: Iterable[int] | None = None) -> bool:
-        """Return True."""
-        return True
 
 
 class MatrixCost(Cost):
@@ -209,7 +209,9 @@ class SparseCost(Cost):
             raise DataError(f"cost must be numbers, but their type is {matrix.dtype}.")
         _same_size(matrix.shape, n_classes)
         self._matrix = sparse.csr_array(matrix)
-        self._matrix.sum_duplicates()
+        if not self._matrix.has_canonical_format:
+            self._matrix = self._matrix.copy()  # what was given is not ours to tidy
+            self._matrix.sum_duplicates()
         held = self._matrix.tocoo()
         values = held.data.astype(np.float64)
         own = np.flatnonzero(held.row == held.col)
@@ -222,12 +224,6 @@ class SparseCost(Cost):
         values = np.zeros(self.n_classes)
         values[self._matrix.indices[start:stop]] = self._matrix.data[start:stop]
         return values
-
-    def largest(self, classes: Iterable[int] | None = None) -> float:
-        """Return the largest cost, of these classes or of all."""
-        if classes is None:
-            return float(self._matrix.data.max(initial=0))
-        return super().largest(classes)
 
 
 class LowRankCost(Cost):
@@ -286,7 +282,7 @@ class FunctionCost(Cost):
         given = [self._function(label, other) for other in self._labels]
         try:
             values = np.array(given, dtype=np.float64).reshape(self.n_classes)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise DataError(
                 f"cost: the function did not return a number for each mistake about {label!s}; "
                 "it must return one number for two class names."
@@ -311,9 +307,12 @@ class HierarchyCost(Cost):
         return np.asarray(self._depths[true] + self._depths - 2 * shared, dtype=np.float64)
 
 
-def _constant(row: Floats, own: int) -> bool:
-    wrong = np.delete(row, own)
-    return bool((wrong == wrong[0]).all())
+def _n_axes(values: Any) -> int:
+    """Return how many axes an array has; -1 for lists of unequal length."""
+    try:
+        return np.ndim(values)
+    except ValueError:
+        return -1
 
 
 def _same_size(shape: tuple[int, ...], n_classes: int) -> None:

@@ -132,6 +132,8 @@ def forecast_risk(
     arrays.choice(approach, "approach", APPROACHES)
     arrays.choice(basis, "basis", BASES)
     arrays.choice(shape, "shape", SHAPES)
+    if method is not None and approach == "adjustment":
+        raise ParameterError("adjustment uses no law of mistakes; leave method out.")
     degree = arrays.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
@@ -212,7 +214,8 @@ class _Measured:
 
     def errors(self, k: Floats) -> Floats:
         """Observed risk of 0-1 cost."""
-        if self.priors is None:
+        # Equal priors are those of the pilot, and must give the same to the last digit.
+        if np.array_equal(self.weights, self.pilot.weights):
             return np.asarray(1 - observe(self.pilot).accuracy(k))
         return observe_risk(self.pilot, ZERO_ONE, priors=self.priors).risk(k)
 

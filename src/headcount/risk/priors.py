@@ -177,7 +177,7 @@ def _relative(given: Any, pilot: Pilot) -> Floats:
     values = _by_name(given, names) if isinstance(given, Mapping) else given
     try:
         priors = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError("priors must be numbers, one for each class.") from error
     if priors.ndim != 1:
         raise DataError(f"priors must be a plain list, but have shape {priors.shape}.")

@@ -21,7 +21,7 @@ from headcount.risk.ranks import RULES, class_counts_within, summed_over_probes
 Floats = NDArray[np.float64]
 Tasks = NDArray[np.bool_]
 
-TASK_BYTES = 1 << 28
+TASK_BYTES = 1 << 25  # eight times that as floats
 
 
 def task_normalised_risk(
