@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import asked_classes, curve_classes, either, warn_if_far
 from headcount.checks import Check, run_checks
 from headcount.curves import PredictedCurve
 from headcount.errors import (
-    ExtrapolationWarning,
-    MissingExtraError,
     ParameterError,
     UnsupportedError,
     listening,
-    warn,
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.exchange import SCHEMA, read_forecast, write_forecast
@@ -28,6 +25,7 @@ from headcount.favorability import ROUND_OFF, Favorability, check_target
 from headcount.loading import load
 from headcount.observed import Observed, observe
 from headcount.pilot import Pilot
+from headcount.presenting import as_csv, as_frame, as_html
 from headcount.wording import about, percent
 from headcount.writing import PICTURES, write_atomically
 
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-POINTS = 60
-FAR = 100
-MOST_CLASSES = 1e15
 TARGETS = (0.9, 0.8, 0.5)
 TEXTS = (".json", ".csv")
 
@@ -98,24 +93,18 @@ def forecast(
     >>> result.accuracy([100, 1000]).round(2).tolist()
     [0.8, 0.51]
     """
-    asked = np.atleast_1d(arrays.class_counts(classes))
-    if asked.size == 0:
-        raise ParameterError("classes names no number of classes; give at least one.")
-    if asked.max() > MOST_CLASSES:
-        raise ParameterError(
-            f"classes asks for {asked.max():g}; past {MOST_CLASSES:g} a forecast means nothing."
-        )
+    asked = asked_classes(classes)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
     with listening() as heard:
         pilot = _as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
-        _warn_if_far(pilot.n_classes, int(asked.max()))
+        warn_if_far(pilot.n_classes, asked[-1])
     observed, law = observe(pilot), estimator.law(asked)
     return Forecast(
         observed=observed,
         law=law,
-        classes=tuple(int(k) for k in np.unique(asked)),
+        classes=asked,
         n_probes=pilot.n_probes,
         method=estimator.alias,
         confidence=float(confidence),
@@ -183,12 +172,13 @@ class Forecast:
 
     def accuracy(self, k: Any) -> Floats:
         """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
-        return self._either(k, self.observed.accuracy, self.law.accuracy)
+        return either(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
 
     def top(self, m: int, k: Any) -> Floats:
         """Chance that the true class is among the best m of k."""
-        return self._either(
+        return either(
             k,
+            self.n_classes,
             lambda inside: self.observed.top(m, inside),
             lambda beyond: self.law.top(m, beyond),
         )
@@ -268,19 +258,11 @@ class Forecast:
 
     def to_frame(self) -> Any:
         """Return the curve as a pandas DataFrame with columns classes, accuracy and region."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_frame()", "io") from error
-        return pd.DataFrame(self._columns())
+        return as_frame(self._columns())
 
     def to_csv(self) -> str:
         """Return the curve as CSV text."""
-        columns = self._columns()
-        lines = [",".join(columns)]
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-            lines.append(",".join(str(cell) for cell in row))
-        return "\n".join(lines) + "\n"
+        return as_csv(self._columns())
 
     def plot(self, ax: Any = None, *, target: float | None = None) -> AccuracyDisplay:
         """Draw accuracy against classes; needs the extra `plot`."""
@@ -321,26 +303,12 @@ class Forecast:
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
-        head, *rest = (html.escape(line) for line in repr(self).split("\n  "))
-        items = "".join(f"<li>{line}</li>" for line in rest)
-        return f"<div><strong>{head}</strong><ul>{items}</ul></div>"
+        return as_html(repr(self))
 
     # -- inner workings -------------------------------------------------------------------------
 
-    def _either(self, k: Any, inside: Any, beyond: Any) -> Floats:
-        counts = arrays.class_counts(k)
-        values = np.empty(counts.shape)
-        known = counts <= self.n_classes
-        if known.any():
-            values[known] = inside(counts[known])
-        if not known.all():
-            values[~known] = beyond(counts[~known])
-        return values
-
     def _curve(self) -> Curve:
-        grid = np.geomspace(2, max(self.n_classes, *self.classes), POINTS).round()
-        ends = [2, self.n_classes, *self.classes]
-        classes = np.unique(np.concatenate([grid, ends])).astype(np.int64)
+        classes = curve_classes(self.n_classes, self.classes)
         region = np.where(classes <= self.n_classes, "observed", "forecast")
         curve = Curve(classes, self.accuracy(classes), region)
         for array in (curve.classes, curve.accuracy, curve.region):
@@ -395,13 +363,3 @@ def _as_pilot(data: Any, labels: Any) -> Pilot:
     if labels is None:
         raise ParameterError("a score matrix needs labels: the true class of each row.")
     return Pilot.from_scores(data, labels)
-
-
-def _warn_if_far(n_classes: int, largest: int) -> None:
-    if largest > FAR * n_classes:
-        warn(
-            f"{largest:,} classes are {about(largest / n_classes)} times the pilot's "
-            f"{n_classes:,}; nothing in the pilot shows what happens so far out. "
-            "A larger pilot is needed to be sure.",
-            ExtrapolationWarning,
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Mapping
@@ -13,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import asked_classes, warn_if_far
 from headcount.checks import GAP, Check
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
-    MissingExtraError,
     ParameterError,
     listening,
     warn,
 )
-from headcount.forecasting import FAR, MOST_CLASSES
 from headcount.learning_curve import (
     PilotFit,
     TrainingBacktest,
@@ -32,11 +30,13 @@ from headcount.learning_curve import (
 )
 from headcount.observed import Observed, observe
 from headcount.pilot import Pilot
-from headcount.wording import about, counted, percent
+from headcount.presenting import as_frame, as_html
+from headcount.wording import counted, percent
 
 Floats = NDArray[np.float64]
 
 SCHEMA = 1
+COLUMNS = ("training_size", "classes", "accuracy", "region")
 LEAST_SIZES = 3
 FAR_TRAINING = 10
 DOUBTFUL = 0.05  # error of the back-test that is worth a finding
@@ -110,23 +110,19 @@ def forecast_training(
     >>> headcount.theory.IsotropicGaussian(10, 0.55, 32, "mean").accuracy([200, 2000]).round(2)
     array([0.88, 0.63])
     """
-    asked = np.unique(arrays.class_counts(classes))
-    sizes = np.unique(_training_sizes(training_size))
-    if asked.size == 0 or sizes.size == 0:
-        raise ParameterError("give at least one number of classes and one training size.")
-    if asked.max() > MOST_CLASSES:
-        raise ParameterError(
-            f"classes asks for {asked.max():g}; past {MOST_CLASSES:g} a forecast means nothing."
-        )
+    asked, sizes = asked_classes(classes), np.unique(_training_sizes(training_size))
+    if sizes.size == 0:
+        raise ParameterError("give at least one training size.")
     measured = _checked_pilots(pilots)
     with listening() as heard:
         fits = [PilotFit.of(size, pilot) for size, pilot in measured.items()]
-        _warn_if_far(measured, float(asked.max()), sizes)
+        warn_if_far(next(iter(measured.values())).n_classes, asked[-1])
+        _warn_if_far_training(measured, sizes)
     curves = {size: observe(pilot) for size, pilot in measured.items()}
     return TrainingForecast(
         law=fit_learning_curve(fits),
         observed=curves,
-        classes=tuple(int(k) for k in asked),
+        classes=asked,
         training_sizes=tuple(_plain(size) for size in sizes),
         n_probes={size: pilot.n_probes for size, pilot in measured.items()},
         backtest=backtest_largest(fits, curves),
@@ -200,10 +196,7 @@ class TrainingForecast:
                 {"training_size": size, "probes": count} for size, count in self.n_probes.items()
             ],
             "model": asdict(self.law),
-            "accuracy": [
-                dict(zip(("training_size", "classes", "accuracy", "region"), row, strict=True))
-                for row in self._rows()
-            ],
+            "accuracy": [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()],
             "backtest": asdict(self.backtest),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
@@ -215,13 +208,7 @@ class TrainingForecast:
 
     def to_frame(self) -> Any:
         """Return accuracy at all sizes, measured and asked about, as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_frame()", "io") from error
-        return pd.DataFrame(
-            self._rows(), columns=["training_size", "classes", "accuracy", "region"]
-        )
+        return as_frame(dict(zip(COLUMNS, zip(*self._rows(), strict=True), strict=True)))
 
     def sentences(self) -> list[str]:
         """Return the answer in words."""
@@ -251,9 +238,7 @@ class TrainingForecast:
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
-        head, *rest = (html.escape(line) for line in repr(self).split("\n  "))
-        items = "".join(f"<li>{line}</li>" for line in rest)
-        return f"<div><strong>{head}</strong><ul>{items}</ul></div>"
+        return as_html(repr(self))
 
     def _is_measured(self, k: int, size: float) -> bool:
         return size in self.observed and k <= self.n_classes
@@ -366,14 +351,7 @@ def _written(size: float) -> str:
     return f"{int(size):,}" if size == int(size) and size < 1e15 else f"{size:g}"
 
 
-def _warn_if_far(pilots: dict[float, Pilot], largest: float, sizes: Floats) -> None:
-    n_classes = next(iter(pilots.values())).n_classes
-    if largest > FAR * n_classes:
-        warn(
-            f"{int(largest):,} classes are {about(largest / n_classes)} times the pilots' "
-            f"{n_classes:,}; nothing in the pilots shows what happens so far out.",
-            ExtrapolationWarning,
-        )
+def _warn_if_far_training(pilots: dict[float, Pilot], sizes: Floats) -> None:
     least, most = min(pilots), max(pilots)
     if sizes.max() > FAR_TRAINING * most or sizes.min() < least / FAR_TRAINING:
         beyond = sizes.max() if sizes.max() > FAR_TRAINING * most else sizes.min()

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import curve_classes, either
 from headcount.checks import Check
-from headcount.errors import MissingExtraError, ParameterError, UnsupportedError
+from headcount.errors import ParameterError, UnsupportedError
 from headcount.exchange import SCHEMA
+from headcount.presenting import as_csv, as_frame, as_html
 from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
@@ -24,7 +27,6 @@ from headcount.writing import write_atomically
 
 Floats = NDArray[np.float64]
 
-POINTS = 60
 GAP = 0.05  # of the observed risk
 
 
@@ -106,11 +108,7 @@ class RiskForecast:
 
     def risk(self, k: Any) -> Floats:
         """Risk among k classes: observed for k up to the pilot's size, fitted beyond."""
-        counts = arrays.class_counts(k)
-        values, known = np.empty(counts.shape), counts <= self.n_classes
-        values[known] = self.observed.risk(counts[known])
-        values[~known] = self.fit.risk(counts[~known])
-        return values
+        return either(k, self.n_classes, self.observed.risk, self.fit.risk)
 
     def standard_error(self, k: Any) -> Floats:
         """Return the standard error of the risk among k classes, by the jackknife over classes.
@@ -124,11 +122,8 @@ class RiskForecast:
                 "there are no intervals: the pilot holds only counts, or intervals were not asked "
                 "for; make it from scores and pass intervals=True."
             )
-        counts = arrays.class_counts(k)
-        values, known = np.empty(counts.shape), counts <= self.n_classes
-        values[known] = self._delta.observed(counts[known])
-        values[~known] = self._delta.forecast(self.fit, counts[~known])
-        return values
+        beyond = partial(self._delta.forecast, self.fit)
+        return either(k, self.n_classes, self._delta.observed, beyond)
 
     def interval(self, k: Any, by: str = "asymptotic") -> tuple[Floats, Floats]:
         """Interval for the expected risk among k classes, within zero and the largest cost."""
@@ -176,19 +171,11 @@ class RiskForecast:
 
     def to_frame(self) -> Any:
         """Return the curve as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_frame()", "io") from error
-        return pd.DataFrame(self._columns())
+        return as_frame(self._columns())
 
     def to_csv(self) -> str:
         """Return the curve as CSV text."""
-        columns = self._columns()
-        lines = [",".join(columns)]
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-            lines.append(",".join(str(cell) for cell in row))
-        return "\n".join(lines) + "\n"
+        return as_csv(self._columns())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecast as .json or .csv."""
@@ -213,12 +200,13 @@ class RiskForecast:
         notes = [f"Check: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
 
+    def _repr_html_(self) -> str:
+        return as_html(repr(self))
+
     # -- inner workings -------------------------------------------------------------------------
 
     def _curve(self) -> RiskCurve:
-        grid = np.geomspace(2, max(self.n_classes, *self.classes), POINTS).round()
-        ends = [2, self.n_classes, *self.classes]
-        classes = np.unique(np.concatenate([grid, ends])).astype(np.int64)
+        classes = curve_classes(self.n_classes, self.classes)
         region = np.where(classes <= self.n_classes, "observed", "forecast")
         curve = RiskCurve(classes, self.risk(classes), region, *self._bounds(classes))
         for array in (curve.classes, curve.risk, curve.region, curve.lower, curve.upper):

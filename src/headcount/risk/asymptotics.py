@@ -17,6 +17,7 @@ Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for multi-class
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from headcount import arrays
+from headcount.asking import either
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.bases import Basis, GaussianBasis
@@ -93,12 +95,12 @@ def accuracy_standard_error(pilot: Pilot, k: Any) -> Floats:
 
 def accuracy_error(pilot: Pilot, fitted: Extrapolator, k: Any) -> Floats:
     """Return the standard error of accuracy: of the observed one up to K, else of the forecast."""
-    counts = arrays.class_counts(k)
-    values, known = np.empty(counts.shape), counts <= pilot.n_classes
-    values[known] = accuracy_standard_error(pilot, counts[known])
-    if not known.all():
-        values[~known] = accuracy_forecast_error(pilot, fitted, counts[~known])
-    return values
+    return either(
+        k,
+        pilot.n_classes,
+        partial(accuracy_standard_error, pilot),
+        partial(accuracy_forecast_error, pilot, fitted),
+    )
 
 
 def accuracy_forecast_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ COUNTS_ONLY = (
 )
 
 
-class Cost:
+class Cost(ABC):
     """Cost of every mistake, one row at a time; made by `as_cost`.
 
     Attributes
@@ -44,9 +45,9 @@ class Cost:
         self.n_classes = n_classes
         self._names = names if len(names) == n_classes else np.arange(n_classes)
 
+    @abstractmethod
     def row(self, true: int) -> Floats:
         """Return the cost of taking class number `true` for each class; 0 for itself."""
-        raise NotImplementedError
 
     def refuse_others(self, names: NDArray[Any]) -> None:
         """Raise a DataError if these are other class names, or the same in another order."""

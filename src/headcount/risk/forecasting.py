@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import asked_classes, warn_if_far
 from headcount.errors import (
-    ExtrapolationWarning,
     ParameterError,
     listening,
-    warn,
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.base import warn_if_one_sided
@@ -29,7 +28,6 @@ from headcount.risk.moments import PolynomialFit
 from headcount.risk.observed import observe_risk
 from headcount.risk.priors import prior_weights
 from headcount.risk.regression import BetaBasis, MixtureFit, PricedFit, Rows
-from headcount.wording import about
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +35,6 @@ APPROACHES = ("regression", "adjustment")
 BASES = ("gaussian", "spline", "polynomial")
 SHAPES = ("auto", "rising", "one-way", "free")
 N_KNOTS = 10_000
-FAR = 100  # times the pilot; these two as for forecasts of accuracy
-MOST_CLASSES = 1e15
 MOST_DEGREE = 20
 
 
@@ -128,7 +124,7 @@ def forecast_risk(
     >>> forecast_risk(pilot, cost, [60, 600], intervals=False).risk([60, 600]).round(2).tolist()
     [0.57, 1.2]
     """
-    asked = _asked(classes)
+    asked = asked_classes(classes)
     arrays.choice(approach, "approach", APPROACHES)
     arrays.choice(basis, "basis", BASES)
     arrays.choice(shape, "shape", SHAPES)
@@ -150,13 +146,13 @@ def forecast_risk(
                 fit, name = measured.regressed(laws, rows, shape), f"regression-{basis}"
             else:
                 fit, name = measured.priced(resolve(method, random_state), rows, shape)
-        _warn_if_far(pilot.n_classes, int(asked.max()))
+        warn_if_far(pilot.n_classes, asked[-1])
     sure = intervals and pilot.has_scores and method is None
     delta = DeltaMethod(pilot, measured.cost, priors) if sure else None
     return RiskForecast(
         observed=measured.observed,
         fit=fit,
-        classes=tuple(int(k) for k in np.unique(asked)),
+        classes=asked,
         n_probes=pilot.n_probes,
         method=name,
         confidence=float(confidence),
@@ -236,17 +232,6 @@ def _ends(cost: Cost, true: int) -> tuple[float, float]:
     return float(row.min()), float(row.max())
 
 
-def _asked(classes: Any) -> Floats:
-    asked = np.atleast_1d(arrays.class_counts(classes))
-    if asked.size == 0:
-        raise ParameterError("classes names no number of classes; give at least one.")
-    if asked.max() > MOST_CLASSES:
-        raise ParameterError(
-            f"classes asks for {asked.max():g}; past {MOST_CLASSES:g} a forecast means nothing."
-        )
-    return asked
-
-
 def _rows(
     pilot: Pilot, largest_k: int | None, weights: Callable[[Floats], Any] | None
 ) -> tuple[Floats, Floats]:
@@ -268,13 +253,3 @@ def _basis(
         return BetaBasis(degree)
     chosen = Regression(bandwidth=bandwidth, random_state=random_state).fit(pilot)
     return GaussianBasis(chosen.bandwidth_)
-
-
-def _warn_if_far(n_classes: int, largest: int) -> None:
-    if largest > FAR * n_classes:
-        warn(
-            f"{largest:,} classes are {about(largest / n_classes)} times the pilot's "
-            f"{n_classes:,}; nothing in the pilot shows what happens so far out. "
-            "A larger pilot is needed to be sure.",
-            ExtrapolationWarning,
-        )
