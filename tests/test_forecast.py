@@ -130,7 +130,7 @@ def test_a_law_that_misses_the_pilot_is_a_check(pilot):
             return headcount.Favorability([0.5], [1.0])
 
     found = forecast(pilot, classes=300, method=Wrong())
-    assert [check.code for check in found.checks] == ["gap-at-pilot"]
+    assert [check.code for check in found.checks] == ["HC010"]
     assert "doubtful" in repr(found)
     assert forecast(pilot, classes=300).checks == ()
 

@@ -113,7 +113,7 @@ def test_adjustment_as_a_forecast():
     found = forecast_risk(pilot, cost, 1000, approach="adjustment", degree=3, intervals=False)
     inside = np.arange(2.0, 6.0)
     np.testing.assert_allclose(found.fit.risk(inside), found.observed.risk(inside), rtol=1e-10)
-    assert any(check.code == "gap-at-pilot" for check in found.checks)
+    assert any(check.code == "HC010" for check in found.checks)
     with pytest.raises(ParameterError, match="at most 20"):
         forecast_risk(pilot, cost, 1000, approach="adjustment", degree=21)
 

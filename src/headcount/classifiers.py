@@ -1,4 +1,4 @@
-"""Scores of a fitted scikit-learn classifier."""
+"""Scores of a fitted scikit-learn classifier, and how it was trained."""
 
 from __future__ import annotations
 
@@ -8,6 +8,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import DataError
+
+# How a class's score came about: from its own training points; against those of all others; or
+# together with other classes, so that one more class changes the order of the old ones.
+SEPARATE, PARTLY, JOINT = "separate", "partly", "joint"
+TRAINING = {
+    SEPARATE: (
+        "BernoulliNB", "CategoricalNB", "GaussianNB", "LinearDiscriminantAnalysis", "MultinomialNB",
+        "NearestCentroid", "QuadraticDiscriminantAnalysis",
+    ),
+    PARTLY: (
+        "CalibratedClassifierCV", "ComplementNB", "GaussianProcessClassifier", "LinearSVC",
+        "OneVsRestClassifier", "PassiveAggressiveClassifier", "Perceptron", "RidgeClassifier",
+        "RidgeClassifierCV", "SGDClassifier",
+    ),
+    JOINT: (
+        "AdaBoostClassifier", "BaggingClassifier", "CatBoostClassifier", "DecisionTreeClassifier",
+        "ExtraTreeClassifier", "ExtraTreesClassifier", "GradientBoostingClassifier",
+        "HistGradientBoostingClassifier", "KNeighborsClassifier", "LGBMClassifier",
+        "LabelPropagation", "LabelSpreading", "LogisticRegression", "LogisticRegressionCV",
+        "MLPClassifier", "NuSVC", "OneVsOneClassifier", "OutputCodeClassifier",
+        "RadiusNeighborsClassifier", "RandomForestClassifier", "SVC", "StackingClassifier",
+        "VotingClassifier", "XGBClassifier",
+    ),
+}  # fmt: skip
+TRAINED = {name: training for training, names in TRAINING.items() for name in names}
+INSIDE = ("best_estimator_", "estimator_")
+
+
+def classifier_name(clf: Any) -> str:
+    """Return the name of the kind of classifier, found inside pipelines and searches.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> classifier_name(make_pipeline(StandardScaler(), GaussianNB()))
+    'GaussianNB'
+    """
+    known = [kind.__name__ for kind in type(clf).__mro__ if kind.__name__ in TRAINED]
+    if known:
+        return known[0]
+    if hasattr(clf, "steps"):
+        return classifier_name(clf.steps[-1][1])
+    inner = next((getattr(clf, name) for name in INSIDE if hasattr(clf, name)), None)
+    return type(clf).__name__ if inner is None else classifier_name(inner)
+
+
+def training_of(name: str | None) -> str | None:
+    """Return how this kind of classifier is trained; None where it is not known.
+
+    Examples
+    --------
+    >>> training_of("GaussianNB"), training_of("SVC"), training_of("MyOwn")
+    ('separate', 'joint', None)
+    """
+    return None if name is None else TRAINED.get(name)
 
 
 def classifier_scores(clf: Any, X: Any) -> NDArray[np.float64]:  # noqa: N803

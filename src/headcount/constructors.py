@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.classes import Groups, enough, groups_of, positions
-from headcount.classifiers import classifier_scores
+from headcount.classifiers import classifier_name, classifier_scores
 from headcount.errors import DataError
 from headcount.gallery import enrolled, leave_one_out
 from headcount.losses import checked_counts
@@ -28,6 +28,8 @@ class PilotConstructors:
         n_classes: int
 
         def __init__(self, *counts: NDArray[Any], **parts: Any) -> None: ...
+
+        def _made_by(self, classifier: str) -> Self: ...
 
     @classmethod
     def from_scores(
@@ -263,9 +265,8 @@ class PilotConstructors:
             raise DataError(
                 f"{type(clf).__name__} has no classes_; fit it first, and use a classifier."
             )
-        scores = classifier_scores(clf, X)
-        return cls.from_scores(
-            scores,
+        pilot = cls.from_scores(
+            classifier_scores(clf, X),
             y,
             class_names=clf.classes_,
             higher_is_better=True,
@@ -273,6 +274,7 @@ class PilotConstructors:
             tie_rule=tie_rule,
             groups=groups,
         )
+        return pilot._made_by(classifier_name(clf))
 
 
 def _refuse_constant(ties: NDArray[np.int64], n_classes: int) -> None:

@@ -18,6 +18,8 @@ from headcount.losses import LossTable
 from headcount.observed import Observed
 
 SCHEMA = 1
+# Codes that the first version wrote.
+RENAMED = {"gap-at-pilot": "HC010"}
 
 
 def write_forecast(
@@ -58,9 +60,7 @@ def read_forecast(text: str) -> dict[str, Any]:
             "n_probes": arrays.whole_number(held["n_probes"], "n_probes", 1),
             "method": _text(held["method"]),
             "confidence": _confidence(held["confidence"]),
-            "checks": tuple(
-                Check(**{k: _text(v) for k, v in check.items()}) for check in held["checks"]
-            ),
+            "checks": tuple(_check(check) for check in _list(held["checks"])),
             "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
         }
     except HeadcountError:
@@ -92,6 +92,11 @@ def _table(state: dict[str, Any]) -> LossTable:
     if not sound:
         raise DataError("the losses and weights of this forecast do not fit together.")
     return LossTable(losses, weights, censored, n_rivals)
+
+
+def _check(held: dict[str, Any]) -> Check:
+    parts = {name: _text(value) for name, value in held.items()}
+    return Check(**parts | {"code": RENAMED.get(parts["code"], parts["code"])})
 
 
 def _confidence(value: Any) -> float:

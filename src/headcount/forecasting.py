@@ -108,7 +108,7 @@ def forecast(
         n_probes=pilot.n_probes,
         method=estimator.alias,
         confidence=float(confidence),
-        checks=run_checks(observed, law),
+        checks=run_checks(pilot, observed, law, asked=asked, backtest=None),
         warnings=tuple(heard),
         fitted=(pilot, estimator),
     )
@@ -299,7 +299,7 @@ class Forecast:
         title = (
             f"Forecast from {self.n_classes:,} classes and {self.n_probes:,} probes ({self.method})"
         )
-        notes = [f"Check: {check.message}" for check in self.checks]
+        notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:

@@ -51,6 +51,8 @@ class Pilot(PilotConstructors):
         classes is chosen with the same chance, and results are exact expectations.
     groups : ndarray or None
         Group of each class, for classes that belong together (the alphabet of a character).
+    classifier : str or None
+        Kind of classifier that gave the scores, where `from_classifier` was told.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Pilot(PilotConstructors):
         average: str = "macro",
         tie_rule: str = "random",
         groups: NDArray[Any] | None = None,
+        classifier: str | None = None,
     ) -> None:
         self.n_classes = n_classes
         self.n_probes = len(losses)
@@ -86,6 +89,7 @@ class Pilot(PilotConstructors):
         self.labels = None if labels is None else _frozen(labels)
         self.class_names = _frozen(class_names)
         self.groups = None if groups is None else _frozen(groups)
+        self.classifier = classifier
         self.weights = _frozen(self._weights())
         self._source = source
         self._beats = beats
@@ -271,9 +275,25 @@ class Pilot(PilotConstructors):
             groups=self.groups,
         )
 
+    def _made_by(self, classifier: str) -> Pilot:
+        """Return the same pilot, which remembers what kind of classifier gave the scores."""
+        return self._with(
+            self.losses,
+            self.ties,
+            self.class_names,
+            n_classes=self.n_classes,
+            censored=self.censored,
+            labels=self.labels,
+            source=self._source,
+            beats=self._beats,
+            groups=self.groups,
+            classifier=classifier,
+        )
+
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
-        """Return a pilot that averages and breaks ties as this one does."""
-        return Pilot(*counts, **parts, average=self.average, tie_rule=self.tie_rule)
+        """Return a pilot that averages and breaks ties as this one does, of the same classifier."""
+        kept = {"average": self.average, "tie_rule": self.tie_rule, "classifier": self.classifier}
+        return Pilot(*counts, **(kept | parts))
 
     def summary(self) -> PilotSummary:
         """Return counts, balance, ties, accuracy, and the classes to look at first."""

@@ -114,4 +114,4 @@ def _show(result: RiskForecast, cost: str) -> None:
     interval = [f"likely ({percent(result.confidence)})"] if likely else []
     terminal.show_table(["classes", "average cost", *interval, ""], rows)
     for check in result.checks:
-        terminal.complain(check.severity, check.message)
+        terminal.complain(f"{check.severity} {check.code}", check.message)

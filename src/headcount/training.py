@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.asking import asked_classes, warn_if_far
-from headcount.checks import GAP, Check
+from headcount.checks import GAP, Check, finding
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
@@ -234,7 +234,7 @@ class TrainingForecast:
     def __repr__(self) -> str:
         sizes = ", ".join(_written(size) for size in self.observed)
         title = f"Forecast from {self.n_classes:,} classes at training sizes {sizes}"
-        notes = [f"Check: {check.message}" for check in self.checks]
+        notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
@@ -262,9 +262,8 @@ class TrainingForecast:
         size = max(gaps, key=lambda r: gaps[r])
         if gaps[size] <= GAP:
             return None
-        return Check(
-            "gap-at-pilot",
-            "warning",
+        return finding(
+            "HC010",
             f"at {k:,} classes and training size {_written(size)} the fitted learning curve gives "
             f"{percent(float(self.law.accuracy(k, size)))} where "
             f"{percent(float(self.observed[size].accuracy(k)))} was measured, so the forecast is "
@@ -274,9 +273,8 @@ class TrainingForecast:
     def _no_gain(self) -> Check | None:
         if self.law.gain > 0:
             return None
-        return Check(
-            "no-gain",
-            "warning",
+        return finding(
+            "HC017",
             "accuracy does not grow with training size in these pilots; check that the sizes "
             "belong to the pilots they are given with.",
         )
@@ -284,9 +282,8 @@ class TrainingForecast:
     def _failed_backtest(self) -> Check | None:
         if self.backtest.worst <= DOUBTFUL:
             return None
-        return Check(
-            "backtest",
-            "warning",
+        return finding(
+            "HC018",
             f"the largest size forecast from the smaller ones was off by "
             f"{100 * self.backtest.worst:.0f} points; expect as much of forecasts for larger ones.",
         )

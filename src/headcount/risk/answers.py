@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.asking import curve_classes, either
-from headcount.checks import Check
+from headcount.checks import Check, finding
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.exchange import SCHEMA
 from headcount.presenting import as_csv, as_frame, as_html
@@ -197,7 +197,7 @@ class RiskForecast:
             f"Risk forecast from {self.n_classes:,} classes and {self.n_probes:,} probes "
             f"({self.method})"
         )
-        notes = [f"Check: {check.message}" for check in self.checks]
+        notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
@@ -246,9 +246,8 @@ def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Che
     k = observed.n_classes
     seen, fitted = float(observed.risk(k)), float(fit.risk(np.array([float(k)]))[0])
     if abs(fitted - seen) > GAP * seen + round_off:
-        yield Check(
-            "gap-at-pilot",
-            "warning",
+        yield finding(
+            "HC010",
             f"at the pilot's own {k:,} classes the method gives {fitted:.3g} where {seen:.3g} was "
             "measured; it does not fit these data well, so its forecast is doubtful.",
         )

@@ -1,0 +1,124 @@
+"""Checks of sizes and counts: enough classes and probes, ties, balance, censoring."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headcount.checks.case import Case
+from headcount.wording import counted, percent
+
+# Half of fewer classes is under ten, with which a forecast cannot be tried out on the pilot
+# itself; and 20 classes leave the accuracy a standard error of up to sqrt(0.25 / 20) = 11 points.
+FEWEST_CLASSES = 20
+# 50 probes leave the measured accuracy up to 1.645 * sqrt(0.25 / 50) = 12 points either way.
+FEWEST_PROBES = 50
+# What the back-test tolerates, too: five points.
+TOLERATED = 0.05
+# Weights so unequal that the probes are worth less than half their number.
+UNBALANCED = 0.5
+# Bounds so far apart that they hide most of what is to be extrapolated. A list cut after the
+# first place, which knows right from wrong and nothing else, has half of the errors unknown.
+WIDEST = 0.1
+WIDEST_SHARE = 0.4
+ROUND_OFF = 1e-9
+
+
+def few_classes(case: Case) -> str | None:
+    """Count the classes."""
+    n = case.pilot.n_classes
+    if n >= FEWEST_CLASSES:
+        return None
+    return (
+        f"the pilot has only {counted(n, 'class')}; with fewer than {FEWEST_CLASSES} a forecast "
+        "cannot be tested on the pilot itself, so add classes."
+    )
+
+
+def few_probes(case: Case) -> str | None:
+    """Count the probes, each for as much as its weight makes it."""
+    worth = 1 / float(np.square(case.pilot.weights).sum())
+    if worth >= FEWEST_PROBES - 0.5:
+        return None
+    return (
+        f"{counted(case.pilot.n_probes, 'probe')}, worth about {worth:.0f} equally weighted ones, "
+        f"leave the measured accuracy uncertain by up to {1.645 * np.sqrt(0.25 / worth):.0%} "
+        "either way; add probes, best of new classes."
+    )
+
+
+def heavy_ties(case: Case) -> str | None:
+    """Compare what accuracy would be if every tie were won, and if every tie were lost."""
+    pilot = case.pilot
+    known = ~pilot.censored
+    two = float(pilot.weights @ (pilot.ties / (pilot.n_classes - 1) * known))
+    decided = (pilot.losses == 0) & (pilot.ties > 0) & known
+    everything = float(pilot.weights @ decided)
+    if max(two, everything) <= TOLERATED:
+        return None
+    k, gap = (pilot.n_classes, everything) if everything >= two else (2, two)
+    return (
+        f"exact ties decide much: among {k:,} classes accuracy would be {100 * gap:.0f} points "
+        "higher if every tie were won than if it were lost; use finer scores than these, not "
+        "votes or rounded ones."
+    )
+
+
+def nothing_to_learn(case: Case) -> str | None:
+    """See whether every probe is right, or none."""
+    k = case.observed.n_classes
+    lower, upper = (float(bound) for bound in case.observed.bounds(k))
+    if lower > 1 - ROUND_OFF:
+        return (
+            f"every probe is right among all {k:,} classes, so the pilot does not show how "
+            "errors grow; use more or harder classes until some errors appear."
+        )
+    if upper < ROUND_OFF:
+        return (
+            f"no probe is right among all {k:,} classes, so there is no accuracy left to "
+            "extrapolate; check the labels and the direction of the scores."
+        )
+    return None
+
+
+def unbalanced(case: Case) -> str | None:
+    """Compare what the probes are worth with what as many balanced ones would be worth."""
+    counts = case.probes_per_class[case.probes_per_class > 0]
+    if len(counts) < 2:
+        return None
+    if case.pilot.average == "macro":
+        worth = 1 / (float(np.mean(1 / counts)) * float(counts.mean()))
+        effect = (
+            f"every class weighs the same, so the {case.pilot.n_probes:,} probes are worth only "
+            f"about {worth * case.pilot.n_probes:,.0f} evenly spread ones"
+        )
+    else:
+        worth = float(counts.sum()) ** 2 / (len(counts) * float(np.square(counts * 1.0).sum()))
+        effect = (
+            f"every probe weighs the same, so the {len(counts):,} classes are worth only "
+            f"about {worth * len(counts):,.0f} equal ones"
+        )
+    if worth >= UNBALANCED:
+        return None
+    return (
+        f"classes have from {counts.min():,} to {counts.max():,} probes, and {effect}; add probes "
+        "where they are few rather than where they are many."
+    )
+
+
+def heavy_censoring(case: Case) -> str | None:
+    """See how closely accuracy is known among half of the pilot's classes.
+
+    A probe known to have at least d losses is right among half of the classes with a chance of
+    at most about 1 / 2^d: lists cut at any depth but the first few places do no harm.
+    """
+    if not case.observed.censored:
+        return None
+    k = max(2, case.observed.n_classes // 2)
+    lower, upper = (float(bound) for bound in case.observed.bounds(k))
+    if upper - lower <= min(WIDEST, WIDEST_SHARE * (1 - lower)):
+        return None
+    return (
+        f"the lists were cut so early that accuracy among {k:,} classes is only known to lie "
+        f"between {percent(lower)} and {percent(upper)}; no forecast can be better than that, so "
+        "keep longer lists."
+    )

@@ -1,0 +1,107 @@
+"""The one table of all checks, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headcount.checks import counts, fit, independence, rivals
+from headcount.checks.case import BacktestResult, Case
+from headcount.checks.check import Check
+from headcount.curves import PredictedCurve
+from headcount.favorability import Favorability
+from headcount.observed import Observed
+from headcount.pilot import Pilot
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the table. `look` returns the sentence to say, or None where all is well.
+
+    Checks of other answers than a forecast of accuracy have no `look`; whoever makes the answer
+    looks, and says so with `finding`.
+    """
+
+    code: str
+    title: str
+    severity: str
+    look: Callable[[Case], str | None] | None = None
+
+
+TABLE = (
+    Entry("HC001", "Too few classes", "warning", counts.few_classes),
+    Entry("HC002", "Too few probes", "warning", counts.few_probes),
+    Entry("HC003", "Heavy ties", "warning", counts.heavy_ties),
+    Entry("HC004", "All right or all wrong", "error", counts.nothing_to_learn),
+    Entry("HC005", "Scores that add up to one", "warning", fit.probabilities),
+    Entry("HC006", "Unbalanced probes", "info", counts.unbalanced),
+    Entry("HC007", "Near-duplicate classes", "warning", rivals.near_duplicates),
+    Entry("HC008", "Hub classes", "warning", rivals.hubs),
+    Entry("HC009", "Dependent probes", "warning", independence.dependent_probes),
+    Entry("HC010", "The fit misses the pilot", "warning", fit.gap_at_pilot),
+    Entry("HC011", "Further than the back-test reaches", "warning", fit.too_far),
+    Entry("HC012", "Groups of similar classes", "warning", independence.related_groups),
+    Entry("HC013", "Groups of unequal accuracy", "warning", independence.unequal_groups),
+    Entry("HC014", "Classes trained together", "warning", fit.trained_together),
+    Entry("HC015", "Classes trained against the rest", "info", fit.trained_against_rest),
+    Entry("HC016", "Lists cut too early", "error", counts.heavy_censoring),
+    Entry("HC017", "More training data did not help", "warning"),
+    Entry("HC018", "Training sizes forecast badly", "warning"),
+)
+CHECKS = {entry.code: entry for entry in TABLE}
+
+
+def run_checks(
+    pilot: Pilot,
+    observed: Observed,
+    law: Favorability | PredictedCurve,
+    *,
+    asked: Sequence[int] = (),
+    backtest: BacktestResult | None = None,
+) -> tuple[Check, ...]:
+    """Return what a user should know before believing a forecast.
+
+    Costs at most two passes over the scores: one that lists who beats whom, which the pilot keeps
+    for others, and one that ends at the first rows unless they are probabilities.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    observed : Observed
+        Its observed curve.
+    law : Favorability or PredictedCurve
+        What was fitted.
+    asked : sequence of int
+        Numbers of classes asked about.
+    backtest : object with `supported` and `n_classes`, optional
+        How far forecasts were right on the pilot itself. Without it, a forecast past a fixed
+        multiple of the pilot's size is doubted.
+
+    Returns
+    -------
+    tuple of Check
+        In the order of their codes.
+
+    Examples
+    --------
+    >>> from headcount import Favorability, Pilot, observe
+    >>> pilot = Pilot.from_losses([0] * 90 + [1] * 10, n_classes=10)
+    >>> found = run_checks(pilot, observe(pilot), Favorability([0.01], [1.0]), asked=[100])
+    >>> [check.code for check in found]
+    ['HC001']
+    """
+    case = Case(pilot, observed, law, tuple(asked), backtest)
+    looked = [(entry, entry.look(case)) for entry in TABLE if entry.look is not None]
+    return tuple(finding(entry.code, text) for entry, text in looked if text is not None)
+
+
+def finding(code: str, message: str) -> Check:
+    """Return a finding of the table, with its severity.
+
+    Examples
+    --------
+    >>> finding("HC010", "the fit misses the pilot.").severity
+    'warning'
+    """
+    return Check(code, CHECKS[code].severity, message)

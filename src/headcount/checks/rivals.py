@@ -1,0 +1,149 @@
+"""Checks of who beats whom: near-duplicate classes, and hubs that win too often."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.sparse import csr_array
+from scipy.special import ndtri
+
+from headcount.checks.case import NAMED, Case, Floats, Ints
+from headcount.wording import counted, percent
+
+# Two names for one class share its probes evenly: each loses half of them to the other. `SAME`
+# and `SAME_EACH` leave room for chance; fewer probes than `FEWEST` a class say nothing.
+SAME = 0.4
+SAME_EACH = 0.2
+CLOSE = 0.15
+FEWEST = 3
+# Chance of a false alarm that each rule aims at. Measured on 1,000 healthy simulated pilots that
+# had no part in choosing the limits (kinds as in tests/check_pilots.py, and linear encoding):
+# near-duplicates in 2 of the 393 with five probes a class or more, both of clustered classes in
+# few dimensions; no hub.
+CHANCE = 0.01
+# How much faster pairs get rare from close to same than from distant to close; see below.
+STEEPER = 1.5
+HUB_CHANCE = 0.001
+FEWEST_WINS = 5
+
+
+def near_duplicates(case: Case) -> str | None:
+    """Look for pairs of classes that take half of each other's probes.
+
+    Classes spread over any smooth population have close pairs by chance, so the pairs that are
+    as good as the same are held against those that are merely close, and these against the
+    distant ones: in d dimensions the number of pairs within reach r falls as r^d, so it falls by
+    at least as large a factor again from close to same. Classes entered twice add pairs at the
+    short end that this law cannot explain.
+    """
+    rivals, counts = case.rivals, case.probes_per_class
+    if rivals is None:
+        return None
+    first, second, share = _identical(case)
+    if len(first) == 0:
+        first, second, share = _same(rivals, counts)
+    if len(first) == 0:
+        return None
+    # Most alike first; then by name, so that the order of the data does not matter.
+    names = [sorted((case.name(a), case.name(b))) for a, b in zip(first, second, strict=True)]
+    order = sorted(range(len(names)), key=lambda i: (-round(float(share[i]), 9), names[i]))
+    listed = ", ".join(f"{names[i][0]} and {names[i][1]}" for i in order[:NAMED])
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return (
+        f"{counted(len(names), 'pair')} of classes can hardly be told apart ({listed}{more}); "
+        "see whether they are one class under two names, and merge those."
+    )
+
+
+def _same(rivals: csr_array, counts: Ints) -> tuple[Ints, Ints, Floats]:
+    """Pairs as good as the same, where there are more than a smooth population would have."""
+    both = (rivals + rivals.T).tocoo()
+    first, second = both.row.astype(np.int64), both.col.astype(np.int64)
+    chosen = (first < second) & (np.minimum(counts[first], counts[second]) >= FEWEST)
+    first, second, total = first[chosen], second[chosen], both.data[chosen]
+    share = total / (counts[first] + counts[second])
+    near = np.flatnonzero(share >= SAME)
+    there = _entries(rivals, first[near], second[near]) / counts[first[near]]
+    back = _entries(rivals, second[near], first[near]) / counts[second[near]]
+    same = near[np.minimum(there, back) >= SAME_EACH]
+    n_close = np.count_nonzero(share >= CLOSE) - len(same)
+    n_distant = len(share) - n_close - len(same)
+    falling = (n_close + 1) / (n_distant + n_close + 1)
+    expected = (n_close + 1) * falling**STEEPER
+    # Where more than half of the classes would have a twin, it is the scores that know nothing.
+    if len(same) > len(counts) / 2 or stats.poisson.sf(len(same) - 1, expected) >= CHANCE:
+        same = same[:0]
+    return first[same], second[same], share[same]
+
+
+def _identical(case: Case) -> tuple[Ints, Ints, Floats]:
+    """Pairs that tie on every probe of both, where ties are too rare for that to be chance."""
+    pilot, counts = case.pilot, case.probes_per_class
+    beats = pilot.beats()
+    assert pilot.labels is not None  # a pilot that knows who beat whom has labels
+    owner = np.repeat(pilot.labels, np.diff(beats.start))[beats.tied]
+    other = beats.classes[beats.tied].astype(np.int64)
+    pairs, tied = np.unique(owner * pilot.n_classes + other, return_counts=True)
+    first, second = pairs // pilot.n_classes, pairs % pilot.n_classes
+    always = (tied == counts[first]) & (counts[second] > 0)
+    first, second = first[always], second[always]
+    mutual = np.isin(second * pilot.n_classes + first, first * pilot.n_classes + second)
+    kept = mutual & (first < second)
+    first, second = first[kept], second[kept]
+    if len(first):
+        chance = len(owner) / (pilot.n_probes * (pilot.n_classes - 1.0))
+        n_pairs = pilot.n_classes * (pilot.n_classes - 1) / 2
+        expected = n_pairs * chance ** (counts[first] + counts[second])
+        kept = expected < CHANCE * len(first)
+        first, second = first[kept], second[kept]
+    return first, second, np.ones(len(first))
+
+
+def _entries(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
+    """Read single entries of a sparse matrix."""
+    if len(rows) == 0:
+        return np.zeros(0)
+    return np.asarray(matrix[rows, columns]).ravel()
+
+
+def hubs(case: Case) -> str | None:
+    """Look for classes that beat far more probes of others than their fellows do.
+
+    Win rates, on the probit scale, spread like a normal law in healthy pilots (central classes
+    win more than outer ones, which is no fault). A hub lies outside of what the largest of K
+    normal values reaches, with spread measured by the median deviation, which hubs do not move,
+    and at least that of counting by chance.
+    """
+    rivals = case.rivals
+    if rivals is None or case.pilot.n_classes < 10:
+        return None
+    wins = np.asarray(rivals.sum(axis=0), dtype=np.float64).ravel()
+    others = case.pilot.n_probes - case.probes_per_class
+    rate = wins / np.maximum(others, 1)
+    outliers = _outliers(wins, np.maximum(others, 1)).tolist()
+    found = sorted(outliers, key=lambda c: (-float(rate[c]), case.name(c)))
+    if not found:
+        return None
+    listed = ", ".join(f"{case.name(c)} beats {percent(float(rate[c]))}" for c in found[:NAMED])
+    more = f", and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+    high = "1 class scores" if len(found) == 1 else f"{len(found):,} classes score"
+    usual = percent(float(np.median(rate)))
+    return (
+        f"{high} high whatever is shown ({listed} of the probes of others{more}; a usual class "
+        f"{usual}); see how that came about, as new classes may do the same."
+    )
+
+
+def _outliers(wins: Floats, others: NDArray[np.int64]) -> Ints:
+    """Classes whose win rate lies beyond the reach of chance."""
+    middle = np.median(wins)
+    rates = ndtri((wins + 0.5) / (others + 1))
+    usual = float(np.median(rates))
+    size = float(np.median(others)) + 1
+    counting = ndtri(min((middle + 0.5 + np.sqrt(middle + 1)) / size, 0.99)) - ndtri(
+        min((middle + 0.5) / size, 0.98)
+    )
+    spread = max(1.4826 * float(np.median(np.abs(rates - usual))), float(counting))
+    limit = -ndtri(HUB_CHANCE / len(wins))
+    return np.flatnonzero((rates - usual > limit * spread) & (wins >= FEWEST_WINS))
