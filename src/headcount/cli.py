@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import __version__, terminal
+from headcount.backtest_cli import backtest
 from headcount.bench.cli import bench_app
 from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
@@ -192,6 +193,7 @@ def capacity(
             terminal.say(f"{percent(value)}: up to {describe_capacity(count)} ({source}).")
 
 
+app.command()(backtest)
 app.command()(risk)
 
 
@@ -328,7 +330,7 @@ def _show_forecast(result: Forecast) -> None:
     terminal.show_table(["classes", "accuracy", ""], rows)
     terminal.say("\n" + result.sentences()[-1])
     for check in result.checks:
-        terminal.complain(check.severity, check.message)
+        terminal.complain(f"{check.severity} {check.code}", check.message)
 
 
 def _show_observed(rows: list[dict[str, float]], top: int) -> None:

@@ -1,0 +1,205 @@
+"""`headcount backtest`: how far off forecasts of your own classes would have been."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount import terminal
+from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import counted, percent
+
+if TYPE_CHECKING:
+    from headcount.backtest import Backtest
+    from headcount.pilot import Pilot
+
+ALL = "all"
+LONG = ("grid", "halves")  # what only intervals need
+
+
+@reads_pilot
+def backtest(
+    pilot: PilotFiles,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="Methods of 'headcount methods', or all that are not slow.",
+            metavar="auto|all|NAME,NAME,...",
+        ),
+    ] = "auto",
+    tolerance: Annotated[
+        float, typer.Option(help="Error that is still good enough; 0.05 is 5 points.")
+    ] = 0.05,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Random subsets of each size.", show_default="40 halves, 20 of others"),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a row for each size.")] = False,
+) -> None:
+    """Hide some of your classes, forecast them, and see how far off the forecasts are.
+
+    For example:
+
+    headcount backtest scores.npz
+
+    headcount backtest scores.npz --method all --jobs -1
+
+    headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
+    """
+    from headcount.cli import _one_format
+
+    _one_format(as_json, as_csv)
+    with terminal.progress(), listening() as heard:
+        data = pilot.load()
+        settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
+        found, refused = _tried(data, method, settings, seed)
+    for name, reason in refused.items():
+        terminal.complain("note", f"{name} is left out: {reason}")
+    if as_json:
+        terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
+    elif as_csv:
+        sys.stdout.write(_csv(found))
+    else:
+        _show(data, found)
+
+
+def _tried(
+    data: Pilot, method: str, settings: dict[str, Any], seed: int
+) -> tuple[list[Backtest], dict[str, str]]:
+    """Return back-tests, and why methods are left out where all are asked for."""
+    from headcount.backtest import backtest as make_backtest
+    from headcount.bench.methods import _seeded, chosen
+
+    named = [name.strip() for name in method.split(",") if name.strip()]
+    if not named or (ALL in named and len(named) > 1):
+        raise ParameterError("--method takes auto, all, or names such as probit_normal,kde.")
+    found, refused = [], {}
+    for name, estimator in chosen(None if named == [ALL] else named).items():
+        try:
+            seeded = _seeded(estimator, seed)
+            result = make_backtest(data, method=seeded, random_state=seed, **settings)
+        except ParameterError:
+            raise
+        except HeadcountError as error:
+            if named != [ALL]:
+                raise
+            refused[name] = str(error)
+        else:
+            found.append(result if name == "auto" else replace(result, method=name))
+    if not found:
+        raise UnsupportedError("no method can use this pilot; see headcount methods.")
+    return found, refused
+
+
+def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, Any]:
+    shared = ("schema", "n_classes", "observed", "tolerance")
+    whole = found[0].to_dict()
+    return {
+        **{name: whole[name] for name in shared},
+        "n_probes": data.n_probes,
+        "backtests": [
+            {k: v for k, v in result.to_dict().items() if k not in (*shared, *LONG)}
+            for result in found
+        ],
+        "warnings": heard,
+    }
+
+
+def _csv(found: list[Backtest]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for place, result in enumerate(found):
+        head, *rows = csv.reader(result.to_csv().splitlines())
+        writer.writerows([["method", *head]] if place == 0 else [])
+        writer.writerows([result.method, *row] for row in rows)
+    return stream.getvalue()
+
+
+def _show(data: Pilot, found: list[Backtest]) -> None:
+    first = found[0]
+    size = f"{counted(first.n_classes, 'class')}, {counted(data.n_probes, 'probe')}"
+    method = f" Method: {first.method}." if len(found) == 1 else ""
+    terminal.say(f"Pilot: {size}; {percent(first.observed)} are right.{method}")
+    if not any(result.steps for result in found):
+        terminal.say("\n" + "\n".join(first.sentences()))
+    elif len(found) == 1:
+        _show_one(first)
+    else:
+        _show_all(found)
+
+
+def _show_one(result: Backtest) -> None:
+    terminal.say(
+        f"What would have been forecast from fewer of the {result.n_classes:,} classes, on average "
+        "over random subsets:\n"
+    )
+    rows = [
+        [
+            f"{step.n_classes:,}",
+            f"{step.ratio:.3g}",
+            percent(sum(step.forecasts) / len(step.forecasts)),
+            _points(step.error),
+            f"{100 * step.bias:+.1f}",
+        ]
+        for step in result.steps
+    ]
+    names = [
+        "from classes",
+        "times fewer",
+        "forecast",
+        "off by (points)",
+        "too high (+) or low (-)",
+    ]
+    terminal.show_table(names, rows)
+    if not result.shared_rivals:
+        terminal.say(
+            "\nThe pilot holds counts only, so classes were hidden from each probe on its own; "
+            "with scores the spread would be known better."
+        )
+    terminal.say("\n" + "\n".join(result.sentences()))
+
+
+def _show_all(found: list[Backtest]) -> None:
+    from headcount.backtest import points
+
+    sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
+    terminal.say(
+        f"How many points off it would have been forecast from fewer of the "
+        f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
+    )
+    rows = []
+    for result in sorted(found, key=_badness):
+        errors = {step.n_classes: _points(step.error) for step in result.steps}
+        reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
+        rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
+    columns = ["method", *(f"from {size:,}" for size in sizes), "supported up to"]
+    terminal.show_table(columns, rows, left=1)
+    terminal.say(
+        "\nSupported: forecasts of so many classes, since steps as large were at most "
+        f"{points(found[0].tolerance)} off on your own data."
+    )
+    for result in found:
+        for note in result.notes:
+            terminal.complain("note", f"{result.method}: {note}")
+
+
+def _badness(result: Backtest) -> tuple[float, float, str]:
+    """Put first what reaches farthest, then what is off least on the way."""
+    total = sum(step.error for step in result.steps) / max(1, len(result.steps))
+    return -result.supported, total, result.method
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.1f}"

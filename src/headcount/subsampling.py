@@ -1,0 +1,326 @@
+"""Refits on random subsets of the classes: one engine for back-tests and intervals.
+
+Every question about how far a forecast can be trusted is put to the pilot in the same way: hide
+some of its classes, fit again, and see what the method says. Classes are drawn, not probes,
+because a class is a source of probes *and* a competitor of all others; they are drawn without
+replacement, because a class that is there twice would tie with itself.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from headcount import arrays, threads
+from headcount.asking import POINTS
+from headcount.errors import HeadcountError, ParameterError, UnsupportedError
+from headcount.estimators import Extrapolator
+from headcount.pilot import BEATS_BUDGET, Pilot
+from headcount.thinning import OwnRivals, share_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHORT_BEATS = 1 << 26  # bytes: longer lists would take longer to cut than fits take
+REACH = 50
+TASK = "Fitting subsets of the classes"
+
+
+@dataclass(frozen=True)
+class Refits:
+    """What a method says when it sees only some of the classes.
+
+    Attributes
+    ----------
+    n_classes : int
+        How many classes each refit saw.
+    curves : ndarray of shape (refits, points of the grid)
+        Accuracy forecast by each refit that worked.
+    n_failed : int
+        How many refits the method refused.
+    reason : str or None
+        Why most of those were refused, or why this size was not tried.
+    """
+
+    n_classes: int
+    curves: Floats
+    n_failed: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Subsamples:
+    """Curves refitted on random subsets of the classes, one entry of `sizes` for each size.
+
+    Attributes
+    ----------
+    grid : ndarray of int64
+        Numbers of classes at which the curves are known.
+    sizes : tuple of Refits
+        In the order asked for.
+    shared_rivals : bool
+        True where subsets are real: all probes of a refit meet the same classes. False where only
+        counts are known, so that each probe had to be given rivals of its own.
+    """
+
+    grid: Ints
+    sizes: tuple[Refits, ...]
+    shared_rivals: bool
+
+
+class Sampler(Protocol):
+    """Draws the pilots that only some of the classes would have given.
+
+    Attributes
+    ----------
+    n_sources : int
+        How many classes have probes.
+    shared_rivals : bool
+        Whether all probes of a drawn pilot meet the same classes.
+    """
+
+    n_sources: int
+    shared_rivals: bool
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of `size` random classes."""
+
+    def refusal(self, size: int) -> str | None:
+        """Return why pilots of this size would say nothing, if so."""
+
+
+def refits(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    sizes_and_repeats: Sequence[tuple[int, int]],
+    grid: Any,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    order: Any = None,
+) -> Subsamples:
+    """Fit a method to random subsets of a pilot's classes and keep the curves it forecasts.
+
+    Each subset has its own random numbers, which follow from the seed, the size and the number of
+    the repeat alone, and is drawn from the classes in canonical order: neither the number of
+    workers nor the order of the data matters. The share of classes that have probes is kept, and
+    is never zero. Warnings of the refits are not given.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    estimator : Extrapolator
+        Not fitted; copies are.
+    sizes_and_repeats : sequence of (int, int)
+        How many classes, and how many random subsets of so many.
+    grid : sequence of int
+        Numbers of classes at which the curves are wanted.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Workers, as in joblib; by default what `joblib.parallel_config` says, else one.
+    order : sequence, optional
+        Names of all classes in the order to draw from, so that pilots of the same classes can be
+        given the same subsets. It needs a pilot with scores.
+
+    Returns
+    -------
+    Subsamples
+
+    Notes
+    -----
+    A pilot of counts alone does not say who beat whom. There the classes drawn are sources of
+    probes only (without labels, every probe is a source), and each of their probes meets m - 1 of
+    its K - 1 rivals of its own: its losses and ties are multivariate hypergeometric. That is the
+    exact law for each probe, but probes that met the same rivals no longer do, so that the part
+    of the spread that comes from shared rivals is missing. The same is done where the list of who
+    beat whom would be too long (64 MiB) and the method needs only losses.
+
+    Examples
+    --------
+    Half of 20 classes, drawn three times:
+
+    >>> from headcount import estimators, simulate
+    >>> pilot = simulate.isotropic_gaussian(20, sigma=0.5, random_state=1).pilot
+    >>> found = refits(pilot, estimators.ProbitNormal(), [(10, 3)], [10, 20])
+    >>> found.sizes[0].curves.shape, found.shared_rivals
+    ((3, 2), True)
+    """
+    points = np.asarray(arrays.class_counts(grid)).astype(np.int64)
+    plan = [_checked(size, repeats, pilot) for size, repeats in sizes_and_repeats]
+    seed = arrays.whole_number(random_state, "random_state", 0)
+    if n_jobs == 0:
+        raise ParameterError("n_jobs must not be 0; choose 1, or -1 for all.")
+    sampler = sampler_for(pilot, estimator.needs, order)
+    refusals = [sampler.refusal(size) for size, _ in plan]
+    todo = [
+        (place, size, repeat)
+        for place, (size, repeats) in enumerate(plan)
+        for repeat in range(repeats)
+        if refusals[place] is None
+    ]
+    calls = (
+        delayed(_refit)(
+            estimator, sampler.draw(size, _rng(seed, size, repeat)), points, os.getpid()
+        )
+        for _, size, repeat in todo
+    )
+    outcomes: list[list[Floats | str]] = [[] for _ in plan]
+    report = threads.reporter()
+    with quiet(), threads.one_blas_thread():
+        for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
+            outcomes[todo[done - 1][0]].append(outcome)
+            report(TASK, done, len(todo))
+    sizes = tuple(
+        _gathered(size, found, refusal, len(points))
+        for (size, _), found, refusal in zip(plan, outcomes, refusals, strict=True)
+    )
+    return Subsamples(points, sizes, sampler.shared_rivals)
+
+
+def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]:
+    """Return at least 60 numbers of classes on a log scale, past 50 K and all that was asked."""
+    largest = max(REACH * n_classes, *asked) if asked else REACH * n_classes
+    number, grid = POINTS, np.empty(0)
+    while len(grid) < POINTS:
+        grid = np.unique(np.geomspace(2, largest, number).round())
+        number += POINTS
+    kept = [k for k in asked if k >= 2]
+    return np.unique(np.concatenate([grid, [n_classes, largest, *kept]])).astype(np.int64)
+
+
+def sampler_for(pilot: Pilot, needs: str = "losses", order: Any = None) -> Sampler:
+    """Return what draws subsets: with shared rivals where it is known who beat whom."""
+    if pilot.has_scores or pilot._beats is not None:
+        only_losses = needs == "losses" and order is None
+        try:
+            pilot.beats(SHORT_BEATS if only_losses else BEATS_BUDGET)
+        except UnsupportedError:
+            if not only_losses:
+                raise
+        else:
+            return SharedRivals(pilot, needs, order)
+    if order is not None:
+        raise UnsupportedError(
+            "this pilot holds only counts, so classes cannot be drawn from it in a given order; "
+            "make it from scores or embeddings."
+        )
+    return OwnRivals(pilot)
+
+
+class SharedRivals:
+    """Subsets of a pilot that knows who beat whom: exactly what fewer classes would have given."""
+
+    shared_rivals = True
+
+    def __init__(self, pilot: Pilot, needs: str = "losses", order: Any = None) -> None:
+        assert pilot.labels is not None  # a pilot with scores has labels
+        names = pilot.canonical_classes() if order is None else _reordered(pilot, order)
+        sources = np.isin(names, pilot.class_names[np.unique(pilot.labels)])
+        self.sources, self.others = names[sources], names[~sources]
+        self.n_sources = len(self.sources)
+        self.pilot = _without_scores(pilot) if needs == "losses" else pilot
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of `size` random classes."""
+        n_sources = share_of(self.n_sources, size, self.pilot.n_classes)
+        drawn = rng.choice(self.n_sources, n_sources, replace=False)
+        others = rng.choice(len(self.others), size - n_sources, replace=False)
+        return self.pilot.subset(np.concatenate([self.sources[drawn], self.others[others]]))
+
+    def refusal(self, size: int) -> None:
+        """Return None: any subset says something."""
+
+
+# -- inner workings --------------------------------------------------------------------------------
+
+
+def _checked(size: int, repeats: int, pilot: Pilot) -> tuple[int, int]:
+    size = arrays.whole_number(size, "the number of classes to draw", 2)
+    if size > pilot.n_classes:
+        raise ParameterError(
+            f"{size:,} classes cannot be drawn from a pilot of {pilot.n_classes:,}; draw fewer."
+        )
+    return size, arrays.whole_number(repeats, "repeats", 1)
+
+
+def _rng(seed: int, size: int, repeat: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size, repeat)))
+
+
+def _reordered(pilot: Pilot, order: Any) -> NDArray[Any]:
+    names = arrays.as_labels(order, "order")
+    if len(names) != pilot.n_classes or set(names.tolist()) != set(pilot.class_names.tolist()):
+        raise ParameterError("order must name every class of the pilot once.")
+    return names
+
+
+def _without_scores(pilot: Pilot) -> Pilot:
+    """Return the pilot with who beat whom but without scores: less to send to workers."""
+    return pilot._with(
+        pilot.losses,
+        pilot.ties,
+        pilot.class_names,
+        n_classes=pilot.n_classes,
+        labels=pilot.labels,
+        beats=pilot.beats(),
+        groups=pilot.groups,
+    )
+
+
+def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
+    try:
+        workers = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # some backends give their results only all at once
+        workers = Parallel(n_jobs=n_jobs)
+    return workers(calls)
+
+
+def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Floats | str:
+    """Return the curve forecast from a pilot, or why there is none."""
+    # Refits in this process share its warning filters, which the caller has set. An empty context
+    # keeps their warnings and their progress from those who listen to the whole.
+    with quiet(os.getpid() != parent), threads.one_blas_thread():
+        return Context().run(_curve, estimator, pilot, grid)
+
+
+def _curve(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Floats | str:
+    try:
+        values = np.asarray(clone(estimator).fit(pilot).predict(grid), dtype=np.float64)
+    except HeadcountError as error:
+        return str(error)
+    return values if np.isfinite(values).all() else "it gave a forecast that is not a number."
+
+
+def _gathered(
+    size: int, outcomes: Sequence[Floats | str], refusal: str | None, n_points: int
+) -> Refits:
+    curves = [found for found in outcomes if not isinstance(found, str)]
+    reasons = Counter(found for found in outcomes if isinstance(found, str))
+    most = max(sorted(reasons), key=reasons.__getitem__) if reasons else refusal
+    held = np.array(curves, dtype=np.float64).reshape(len(curves), n_points)
+    held.flags.writeable = False
+    return Refits(size, held, reasons.total(), most)
+
+
+@contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Keep the warnings of hundreds of fits off the screen."""
+    if not wanted:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

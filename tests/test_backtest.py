@@ -1,0 +1,309 @@
+import json
+import math
+
+import joblib
+import numpy as np
+import pytest
+
+from headcount import DataError, ParameterError, Pilot, UnsupportedError, observe, simulate
+from headcount.backtest import Backtest, BacktestStep, backtest, plan_sizes, points
+from headcount.errors import HeadcountError, listening
+from headcount.estimators import Extrapolator, Kde, ProbitNormal
+from headcount.favorability import Favorability
+
+
+class Stubborn(Extrapolator):
+    """Says 0.6 of large pilots, refuses one in four of 20 classes and most with fewer."""
+
+    alias = "stubborn"
+
+    def _estimate(self, pilot):
+        left = int(pilot.losses.sum()) % 4
+        if (pilot.n_classes == 20 and left == 0) or (pilot.n_classes < 20 and left > 0):
+            raise HeadcountError("it does not like this pilot.")
+        return Favorability([0.0, 1.0], [0.6, 0.4])
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    return simulate.isotropic_gaussian(100, sigma=0.5, random_state=1).pilot
+
+
+@pytest.fixture(scope="module")
+def result(pilot):
+    return backtest(pilot, repeats=4, classes=20_000)
+
+
+def made(errors, sizes=(50, 20, 10), **changed):
+    """Return a back-test of 100 classes whose steps are off by given amounts."""
+    steps = tuple(
+        BacktestStep(size, 100 / size, (0.5 + error, 0.5 - error), 0.5)
+        for size, error in zip(sizes, errors, strict=True)
+    )
+    grid = np.array([2, 100, 5000])
+    halves = np.array([[0.9, 0.5, 0.1], [0.9, 0.4, 0.2]])
+    return Backtest(100, "kde", 0.5, steps, grid, halves, **changed)
+
+
+# -- what it does ----------------------------------------------------------------------------------
+
+
+def test_error_squared_is_bias_squared_plus_spread_squared():
+    step = BacktestStep(50, 2.0, (0.5, 0.7, 0.9), 0.6)
+    assert step.error == pytest.approx(math.sqrt((0.01 + 0.01 + 0.09) / 3))
+    assert step.bias == pytest.approx(0.1)
+    assert step.spread == pytest.approx(math.sqrt((0.04 + 0.04) / 3))
+    assert step.error**2 == pytest.approx(step.bias**2 + step.spread**2)
+    assert step.coverage is None
+
+
+def test_forecasts_of_halves_by_hand(pilot):
+    found = backtest(pilot, repeats=3, random_state=7)
+    names = pilot.canonical_classes()
+    measured = float(observe(pilot).accuracy(100))
+    assert found.observed == measured
+    for repeat, forecast in enumerate(found.steps[0].forecasts):
+        rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(50, repeat)))
+        half = names[rng.choice(100, 50, replace=False)]
+        fit = ProbitNormal().fit(pilot.subset(half))
+        assert forecast == pytest.approx(float(fit.predict(100)), abs=1e-9)
+        np.testing.assert_allclose(found.halves[repeat], fit.predict(found.grid), atol=1e-9)
+
+
+def test_steps_grid_and_halves_fit_together(result):
+    assert [step.n_classes for step in result.steps] == [50, 20, 10]
+    assert [step.ratio for step in result.steps] == [2, 5, 10]
+    assert {100, 20_000} <= set(result.grid.tolist())
+    assert result.grid[-1] == 20_000
+    here = int(np.flatnonzero(result.grid == 100)[0])
+    assert result.halves.shape == (4, len(result.grid))
+    assert tuple(result.halves[:, here]) == result.steps[0].forecasts
+    assert (np.diff(result.halves, axis=1) <= 1e-12).all()
+    assert (result.method, result.tolerance, result.shared_rivals) == ("probit_normal", 0.05, True)
+    assert result.notes == ()
+    for array in (result.grid, result.halves):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_the_right_model_is_nearly_unbiased_and_a_naive_one_is_not():
+    # Halves share the noise of their pilot, sqrt(0.24 / 500) = 0.02: two of those.
+    big = simulate.isotropic_gaussian(500, sigma=0.5, random_state=3).pilot
+    good = backtest(big, repeats=10).steps[0]
+    naive = backtest(big, method="no-change", repeats=10).steps[0]
+    assert abs(good.bias) < 0.04
+    # It says what half the classes gave: the fall from 250 to 500 is all its bias.
+    fall = float(observe(big).accuracy(250) - observe(big).accuracy(500))
+    assert naive.bias == pytest.approx(fall, abs=4 * naive.spread / math.sqrt(10))
+    assert naive.bias > 2 * abs(good.bias)
+
+
+@pytest.mark.parametrize(
+    "errors, tolerance, reach",
+    [
+        ((0.01, 0.02, 0.03), 0.05, 10.0),
+        ((0.01, 0.05, 0.06), 0.05, 5.0),
+        ((0.01, 0.06, 0.01), 0.05, 2.0),
+        ((0.06, 0.01, 0.01), 0.05, 1.0),
+        ((0.06, 0.01, 0.01), 0.1, 10.0),
+    ],
+)
+def test_supported_is_the_largest_ratio_with_no_failure_before_it(errors, tolerance, reach):
+    found = made(errors, tolerance=tolerance + 1e-12)
+    assert found.supported == found.within(tolerance + 1e-12) == reach
+
+
+@pytest.mark.parametrize(
+    "n_classes, expected",
+    [
+        (2, []),
+        (9, []),
+        (10, [5]),
+        (19, [9]),
+        (20, [10]),
+        (49, [24]),
+        (50, [25, 10]),
+        (500, [250, 100, 50, 25, 10]),
+        (11_172, [5586, 2234, 1117, 558, 223, 111, 55, 22, 11]),
+    ],
+)
+def test_sizes_go_down_to_ten_classes(n_classes, expected):
+    assert [size for size, _ in plan_sizes(n_classes)] == expected
+
+
+def test_usual_repeats_are_forty_halves_and_twenty_of_the_rest():
+    assert plan_sizes(100) == [(50, 40), (20, 20), (10, 20)]
+    assert plan_sizes(100, repeats=3) == [(50, 3), (20, 3), (10, 3)]
+    # A million documents and a thousand queries: ten queries must be left.
+    assert [size for size, _ in plan_sizes(10**6, 1000)][-1] == 10_000
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+def test_too_few_classes_give_a_note_and_no_error(n_classes):
+    found = backtest(Pilot.from_scores(np.eye(n_classes), np.arange(n_classes)))
+    assert found.steps == ()
+    assert found.halves.shape == (0, len(found.grid))
+    assert len(found.grid) >= 60
+    assert found.supported == 1.0
+    assert found.sentences() == [
+        f"No back-test: the pilot has {n_classes} classes with probes, and at least 10 are needed "
+        "to hide half of them."
+    ]
+    assert Backtest.from_dict(found.to_dict()).grid.tolist() == found.grid.tolist()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_pilots_without_an_error_or_without_a_success(right):
+    scores = np.eye(12) if right else np.roll(np.eye(12), 1, axis=1) + 0.5 * np.eye(12)
+    with listening() as heard:
+        found = backtest(Pilot.from_scores(scores, np.arange(12)), repeats=5)
+    assert heard == []
+    assert found.observed == float(right)
+    assert found.steps[0].bias * (1 if right else -1) <= 0
+    assert 0 <= found.steps[0].error <= 1
+
+
+def test_counts_alone_are_thinned_and_say_so():
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(199, rng.beta(0.2, 20, 600))
+    found = backtest(Pilot.from_losses(counts, 200, labels=np.arange(600) % 200), repeats=3)
+    assert not found.shared_rivals
+    assert [step.n_classes for step in found.steps] == [100, 40, 20, 10]
+
+
+def test_a_run_that_was_cut_is_tested_as_far_as_its_depth_allows():
+    rng = np.random.default_rng(0)
+    losses = rng.binomial(1999, rng.beta(0.2, 20, 2000))
+    held = Pilot.from_losses(np.minimum(losses, 60), 2000, censored=losses >= 60)
+    found = backtest(held, repeats=3)
+    assert [step.n_classes for step in found.steps] == [1000, 400]
+    assert found.observed == pytest.approx(np.mean(losses == 0), abs=1e-12)
+    assert found.notes[0].startswith("Not tried from 200 classes: ")
+    assert found.sentences()[:-1] == list(found.notes)
+    with pytest.raises(UnsupportedError, match="censored"):
+        backtest(held, method="regression", repeats=3)
+
+
+def test_workers_and_the_order_of_data_do_not_matter(pilot, result):
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        found = backtest(pilot, repeats=4, classes=20_000)
+    assert found.to_dict() == result.to_dict()
+    assert backtest(pilot, repeats=4, random_state=1).steps != result.steps
+
+
+def test_a_matrix_with_labels_is_a_pilot_too():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(20, 20)) + 3 * np.eye(20), np.arange(20)
+    given = backtest(scores, labels, repeats=2)
+    assert given.to_dict() == backtest(Pilot.from_scores(scores, labels), repeats=2).to_dict()
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+
+def test_a_size_that_mostly_fails_is_left_out_with_its_reason(pilot):
+    found = backtest(pilot, method=Stubborn(), repeats=20)
+    assert [step.n_classes for step in found.steps] == [50, 20]
+    some, most = found.notes
+    assert 0 < len(found.steps[1].forecasts) < 20
+    assert some == (
+        f"From 20 classes {20 - len(found.steps[1].forecasts)} of 20 fits failed: "
+        "it does not like this pilot."
+    )
+    assert "of 20 fits failed, so that size is left out: it does not like" in most
+    assert most.startswith("From 10 classes")
+
+
+def test_what_cannot_be_done_is_refused_in_the_words_of_the_method(pilot):
+    with pytest.raises(UnsupportedError, match="method kde needs scores"):
+        backtest(Pilot.from_losses([0, 1] * 20, 40), method=Kde())
+    with pytest.raises(ParameterError, match="prior_classes"):
+        backtest(pilot, method=ProbitNormal(prior_classes=0))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"tolerance": 0}, "tolerance must lie between 0 and 1"),
+        ({"tolerance": "much"}, "tolerance must lie between 0 and 1"),
+        ({"repeats": 0}, "repeats"),
+        ({"method": "magic"}, "unknown method"),
+        ({"classes": []}, "classes names no number"),
+        ({"n_jobs": 0}, "n_jobs"),
+    ],
+)
+def test_bad_options_are_refused(pilot, options, message):
+    with pytest.raises(ParameterError, match=message):
+        backtest(pilot, **options)
+
+
+# -- ways out --------------------------------------------------------------------------------------
+
+
+def test_json_brings_everything_back(result):
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    back = Backtest.from_dict(json.loads(text))
+    assert back.to_dict() == result.to_dict()
+    assert back.steps == result.steps
+    np.testing.assert_array_equal(back.halves, result.halves)
+    assert back.grid.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": 2},
+        {"schema": True},
+        {"n_classes": 0},
+        {"observed": 1.5},
+        {"observed": float("nan")},
+        {"halves": [[0.5]]},
+        {"halves": [["x", "y", "z"]]},
+        {"grid": [5, 2, 100]},
+        {"tolerance": -1},
+        {"steps": [{"classes": 50, "forecasts": [], "coverage": None}]},
+        {"steps": [{"classes": 50, "forecasts": [2.0], "coverage": None}]},
+        {"steps": [{"classes": 50}]},
+        {"steps": 3},
+    ],
+)
+def test_what_was_not_written_by_to_dict_is_refused(change):
+    held = made((0.01, 0.02, 0.03)).to_dict()
+    Backtest.from_dict(held)
+    with pytest.raises(DataError):
+        Backtest.from_dict(held | change)
+    with pytest.raises(DataError, match="not a back-test"):
+        Backtest.from_dict({"schema": 1})
+
+
+def test_frame_and_csv_have_a_row_a_step(result):
+    frame = result.to_frame()
+    assert frame["classes"].tolist() == [50, 20, 10]
+    assert frame["error"].tolist() == [step.error for step in result.steps]
+    head, *rows = result.to_csv().splitlines()
+    assert head == "classes,ratio,repeats,forecast,observed,error,bias,spread"
+    assert len(rows) == 3
+    assert rows[0].startswith("50,2.0,4,")
+    assert made((), ()).to_csv() == head + "\n"
+
+
+def test_it_says_what_it_supports():
+    found = made((0.01, 0.031, 0.2))
+    assert found.sentences() == [
+        "From 20 of your 100 classes it was 3.1 points off on average: forecasts up to 5 times the "
+        "pilot are supported (500 classes)."
+    ]
+    assert made((0.08, 0.031, 0.2)).sentences() == [
+        "Already from 50 of your 100 classes it was 8 points off on average, more than the 5 "
+        "points allowed: no forecast beyond the pilot is supported."
+    ]
+    assert repr(found).startswith("Backtest of kde on 100 classes\n  From 50 classes: 50% forecast")
+    assert found._repr_html_().count("<li>") == 4
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [(0.05, "5 points"), (0.0123, "1.2 points"), (0.01, "1 point"), (0.247, "25 points")],
+)
+def test_points(error, words):
+    assert points(error) == words

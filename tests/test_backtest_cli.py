@@ -1,0 +1,132 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+
+import headcount
+from command_line import make_scores, read_json, write_npz
+from headcount.backtest import backtest
+from headcount.estimators import METHODS, ProbitNormal
+
+QUICK = ("--repeats", "2")
+
+
+@pytest.fixture
+def larger(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(100)
+    scores = rng.normal(size=(100, 100)) + 2.5 * np.eye(100)
+    return write_npz(tmp_path, scores=scores, labels=labels)
+
+
+@pytest.fixture
+def counts(tmp_path):
+    np.savez(tmp_path / "counts.npz", losses=np.arange(40) % 5, n_classes=40)
+    return tmp_path / "counts.npz"
+
+
+def test_json_is_what_the_library_says(larger, answer):
+    found = read_json(answer("backtest", larger, *QUICK, "--seed", "3", "--json"))
+    expected = backtest(headcount.load(larger), repeats=2, random_state=3).to_dict()
+    shared = ("schema", "n_classes", "observed", "tolerance")
+    assert {name: found[name] for name in shared} == {name: expected[name] for name in shared}
+    assert (found["n_probes"], found["warnings"]) == (100, [])
+    (only,) = found["backtests"]
+    assert only == {k: v for k, v in expected.items() if k not in (*shared, "grid", "halves")}
+    assert [step["classes"] for step in only["steps"]] == [50, 20, 10]
+
+
+def test_csv_has_a_row_a_method_and_size(larger, answer):
+    names = "probit_normal:prior_classes=9,regression"
+    text = answer("backtest", larger, *QUICK, "--csv", "--method", names)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["method"] for row in rows] == [
+        *["probit_normal:prior_classes=9"] * 3,
+        *["regression"] * 3,
+    ]
+    assert [int(row["classes"]) for row in rows] == [50, 20, 10] * 2
+    held = backtest(headcount.load(larger), method=ProbitNormal(prior_classes=9), repeats=2)
+    errors = [float(row["error"]) for row in rows[:3]]
+    assert errors == pytest.approx([step.error for step in held.steps])
+
+
+def test_the_table_ends_with_the_answer_in_words(larger, answer):
+    lines = answer("backtest", larger, *QUICK, "--tolerance", "0.3").splitlines()
+    held = backtest(headcount.load(larger), repeats=2, tolerance=0.3)
+    assert lines[0] == (
+        f"Pilot: 100 classes, 100 probes; {held.observed:.0%} are right. Method: probit_normal."
+    )
+    assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
+    first = held.steps[0]
+    assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}"]
+    assert lines[-1] == held.sentences()[-1]
+    assert "10 times the pilot are supported (1,000 classes)" in lines[-1]
+
+
+def test_counts_say_what_is_missing(counts, answer):
+    text = answer("backtest", counts, *QUICK)
+    assert "The pilot holds counts only" in text
+
+
+def test_all_leaves_out_what_the_pilot_does_not_allow(counts, run):
+    code, out, err = run("backtest", counts, "--repeats", "1", "--method", "all")
+    assert code == 0
+    usable = {name for name, method in METHODS.items() if not method.slow}
+    refused = {name for name in usable if METHODS[name].needs != "losses"}
+    shown = {line.split()[0] for line in out.splitlines()[4:] if line.startswith(" ")}
+    assert shown == usable - refused
+    assert {"kde", "score-tail"} <= refused
+    for name in refused:
+        assert f"headcount: note: {name} is left out: method {name} needs scores" in err
+    assert "supported up to" in out
+
+
+def test_methods_are_shown_from_best_to_worst(larger, answer):
+    names = "no-change,probit_normal,pooled-fmr"
+    lines = answer("backtest", larger, *QUICK, "--method", names, "--tolerance", "0.1").splitlines()
+    held = {
+        name: backtest(headcount.load(larger), method=name, repeats=2, tolerance=0.1)
+        for name in names.split(",")
+    }
+    order = sorted(
+        held,
+        key=lambda name: (-held[name].supported, np.mean([s.error for s in held[name].steps])),
+    )
+    shown = [line.split() for line in lines[4:7]]
+    assert [row[0] for row in shown] == order
+    for name, *cells in shown:
+        assert cells[:3] == [f"{100 * step.error:.1f}" for step in held[name].steps]
+        reach = int(100 * held[name].supported)
+        assert cells[3] == (f"{reach:,}" if reach > 100 else "none")
+
+
+def test_too_few_classes_are_no_error(tmp_path, answer):
+    scores, labels = make_scores()
+    few = labels < 8
+    small = write_npz(tmp_path, scores=scores[few][:, :8], labels=labels[few])
+    assert "No back-test: the pilot has 8 classes" in answer("backtest", small)
+    found = read_json(answer("backtest", small, "--json"))
+    assert (found["backtests"][0]["steps"], found["backtests"][0]["supported"]) == ([], 1.0)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--tolerance", "5"], "0.05 for 5 points"),
+        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--method", "magic"], "unknown method"),
+        (["--method", "all,kde"], "--method takes auto, all"),
+        (["--method", ","], "--method takes auto, all"),
+        (["--method", "kde,kde"], "named twice"),
+        (["--jobs", "0"], "n_jobs must not be 0"),
+        (["--seed", "-1"], "random_state"),
+        (["--json", "--csv"], "exclude each other"),
+    ],
+)
+def test_bad_options_are_refused(pilot, refused, words, message):
+    assert message in refused("backtest", pilot, *words)
+
+
+def test_a_named_method_that_cannot_be_used_is_an_error(counts, refused):
+    assert "method kde needs scores" in refused("backtest", counts, "--method", "probit_normal,kde")
