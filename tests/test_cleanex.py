@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from headcount import AssumptionWarning, ParameterError, Pilot, observe, simulate
 from headcount.errors import MissingExtraError
-from headcount.estimators import CleaneX, CleaneXFast, cleanex_fast, networks
+from headcount.estimators import CleaneX, CleaneXFast, cleanex_fast, marquardt, networks
 from headcount.threads import watching
 
 SMALL = {"layers": (32, 16), "learning_rate": 3e-3, "iterations": 300, "device": "cpu"}
@@ -20,7 +20,7 @@ def quick(**changes):
 
 
 def fast(**changes):
-    return CleaneXFast(**{"layers": (32, 16), "starts": 2, "device": "cpu"} | changes)
+    return CleaneXFast(**{"layers": (32, 16), "device": "cpu"} | changes)
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,14 @@ def test_loss_is_algorithm_one_and_its_slope_is_the_derivative(monkeypatch, cell
     monkeypatch.setattr(networks, "CELLS", cells)  # 11: one probe at a time
     logit, weights, target = random_problem()
     powers = torch.arange(1, 6, dtype=torch.float64)
-    loss, slope = networks.misfit(logit, weights, powers, target)
+    goal = networks.Goal(powers, target, torch.full((5,), 0.2, dtype=torch.float64))
+    loss, slope = networks.misfit(logit, weights, goal)
     np.testing.assert_allclose(loss, loss_by_hand(*map(np.asarray, (logit, weights, target))))
     step = 1e-6
     for i in range(logit.shape[1]):
         moved = logit.clone()
         moved[:, i] += step
-        up, _ = networks.misfit(moved, weights, powers, target)
+        up, _ = networks.misfit(moved, weights, goal)
         np.testing.assert_allclose((up - loss) / step, slope[:, i], atol=1e-6)
 
 
@@ -85,6 +86,18 @@ def test_initial_weights_follow_the_seed_and_stay_in_their_range():
     assert float(one[0].std()) == pytest.approx(0.1 / np.sqrt(3), rel=0.03)
 
 
+def test_loss_weighs_the_powers_by_their_shares():
+    logit, weights, target = random_problem()
+    powers, shares = torch.tensor([1.0, 3.0, 10.0]).double(), torch.tensor([0.1, 0.3, 0.6]).double()
+    loss, slope = networks.misfit(logit, weights, networks.Goal(powers, target[:, :3], shares))
+    z = logit.clone().requires_grad_()
+    curve = (weights[:, :, None] * torch.sigmoid(z)[:, :, None] ** powers).sum(dim=1)
+    by_hand = ((curve - target[:, :3]) ** 2 * shares).sum(dim=1)
+    by_hand.sum().backward()
+    np.testing.assert_allclose(loss, by_hand.detach())
+    np.testing.assert_allclose(slope, z.grad)
+
+
 def test_jacobian_of_the_fast_fit_is_the_derivative(pilot):
     fit = small_fit(pilot)
     jacobian = fit._jacobian()
@@ -100,9 +113,8 @@ def small_fit(pilot):
     """A fit in double precision, so that differences mean something."""
     rows = cleanex_fast.score_rows(pilot)
     goal = cleanex_fast._goal(pilot, rows)
-    projection = torch.eye(pilot.n_classes)
-    parameters = cleanex_fast._started(pilot.n_classes, [6, 5, 4], 0, 0, projection, goal)
-    fit = cleanex_fast._Fit(torch.tensor(rows.values), parameters, goal)
+    parameters = cleanex_fast._started(rows, goal, [6, 5, 4], 0, 0, torch.device("cpu"))
+    fit = marquardt.Marquardt(torch.tensor(rows.values), parameters, goal, 1e-3)
     for name in ("rows", "powers", "weights", "target", "roots"):
         setattr(fit, name, getattr(fit, name).double())
     fit.parameters = [part.double() for part in fit.parameters]
@@ -110,13 +122,53 @@ def small_fit(pilot):
     return fit
 
 
+def test_many_probes_are_fitted_by_adam_and_few_by_marquardt(pilot):
+    ks = np.arange(2, 41)
+    both = {
+        name: CleaneXFast(layers=(256, 64), optimiser=name, device="cpu").fit(pilot).predict(ks)
+        for name in ("adam", "marquardt", "auto")
+    }
+    for name in ("adam", "marquardt"):
+        np.testing.assert_allclose(both[name], observe(pilot).accuracy(ks), atol=0.01)
+    np.testing.assert_array_equal(both["auto"], both["marquardt"])  # 160 probes
+    assert np.abs(both["adam"] - both["marquardt"]).max() > 1e-6
+
+
 def test_few_classes_stand_for_all(pilot):
-    goal = cleanex_fast._goal(pilot, cleanex_fast.score_rows(pilot))
-    assert goal.shares.sum() == pytest.approx(1)
+    powers, shares = cleanex_fast.few_powers(pilot.n_classes - 1)
+    assert shares.sum() == pytest.approx(1)
     every = np.arange(2, pilot.n_classes + 1)
     # The mean over all k of a smooth curve; a sum over few terms instead of many.
-    few = goal.shares @ goal.target
+    few = shares @ observe(pilot).accuracy(powers.astype(int) + 1)
     assert few == pytest.approx(observe(pilot).accuracy(every).mean(), abs=2e-3)
+
+
+def test_training_in_a_basis_is_training_on_the_rows_it_spans():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(8, 3)))[0].T
+    coordinates = rng.normal(size=(20, 3))
+    weights = torch.full((1, 20), 0.05)
+    goal = networks.Goal(
+        torch.tensor([1.0, 4.0]), torch.tensor([[0.9, 0.6]]), torch.full((2,), 0.5)
+    )
+    recipe = networks.Recipe(50, 1e-2)
+
+    def trained(rows, basis=None):
+        given = torch.tensor(rows[None], dtype=torch.float32)
+        started = networks.started([8, 5, 1], [3], torch.device("cpu"))
+        return networks.train(started, given, weights, goal, recipe, basis)
+
+    whole, loss = trained(coordinates @ basis)
+    within, same = trained(coordinates, torch.tensor(basis[None], dtype=torch.float32))
+    np.testing.assert_allclose(within, whole, atol=1e-3)
+    np.testing.assert_allclose(same, loss, atol=1e-6)
+
+
+def test_learning_rate_rises_and_falls():
+    recipe = networks.Recipe(10, 0.1, ramp=0.3)
+    rates = [recipe.rate(i) for i in range(10)]
+    np.testing.assert_allclose(rates, np.array([1, 2, 3, 3, 3, 3, 3, 3, 2, 1]) / 30)
+    assert networks.Recipe(10, 0.1).rate(0) == 0.1
 
 
 # -- what it forecasts ----------------------------------------------------------------------------
@@ -159,7 +211,7 @@ def test_the_global_generators_are_left_alone(pilot):
     np.random.seed(5)
     before = torch.get_rng_state(), np.random.get_state()[1].copy()
     quick(iterations=3).fit(pilot)
-    fast(starts=1).fit(pilot)
+    fast().fit(pilot)
     assert torch.equal(before[0], torch.get_rng_state())
     assert (before[1] == np.random.get_state()[1]).all()
 
@@ -273,7 +325,7 @@ def test_scores_that_are_all_the_same_are_a_guess():
         (quick(device="abacus"), "abacus"),
         (quick(device="meta"), "meta"),
         (quick(random_state=-1), "random_state"),
-        (fast(starts=0), "starts"),
+        (fast(optimiser="sgd"), "optimiser"),
         (fast(layers="x"), "layers"),
     ],
 )

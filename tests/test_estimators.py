@@ -15,7 +15,7 @@ EXEMPT_FROM_FIT = {"no-change", "pooled-fmr", "polynomial-positive", "kde"}
 # Trained networks: fewer iterations here, and answers to the 1e-3 that round-off grows to.
 SMALLER = {
     "cleanex": {"layers": (64, 32), "iterations": 300, "learning_rate": 1e-3, "device": "cpu"},
-    "cleanex-fast": {"layers": (64, 32), "starts": 2, "device": "cpu"},
+    "cleanex-fast": {"layers": (64, 32), "device": "cpu"},
 }
 
 

@@ -20,7 +20,47 @@ from headcount.observed import observe
 from headcount.pilot import Pilot
 
 
-class CleaneX(Extrapolator):
+class TrainedOnCurve(Extrapolator):
+    """A method whose networks, one or more a pilot, can be trained for several pilots at once."""
+
+    def fit_together(
+        self, pilots: Sequence[Pilot], random_states: Sequence[int] | None = None
+    ) -> list[Self]:
+        """Return a fitted copy for each pilot, their networks trained side by side.
+
+        That keeps a GPU busy. Answers are those of `fit`, up to round-off in the training.
+
+        Parameters
+        ----------
+        pilots : sequence of Pilot
+            All with as many probes and as many classes as the first.
+        random_states : sequence of int, optional
+            A seed for each pilot; `random_state` for all by default.
+        """
+        pilots = list(pilots)
+        if len({(pilot.n_probes, pilot.n_classes) for pilot in pilots}) != 1:
+            raise ParameterError("pilots trained together must be of one size; fit them singly.")
+        seeds = [self.random_state] * len(pilots) if random_states is None else list(random_states)
+        if len(seeds) != len(pilots):
+            raise ParameterError(f"{len(pilots)} pilots need as many seeds, not {len(seeds)}.")
+        copies: list[Self] = []
+        for pilot, seed in zip(pilots, seeds, strict=True):
+            copies.append(clone(self).set_params(random_state=seed))
+            copies[-1]._check(pilot)
+        laws = self._train(pilots, copies)
+        for copy, law in zip(copies, laws, strict=True):
+            copy.favorability_ = law
+        return copies
+
+    def _estimate(self, pilot: Pilot) -> Favorability:
+        return self._train([pilot], [self])[0]
+
+    def _train(self, pilots: Sequence[Pilot], fitted: Sequence[Self]) -> list[Favorability]:
+        """Return the law of each pilot; `fitted` are the copies that hold its seed and results."""
+        raise NotImplementedError
+
+
+class CleaneX(TrainedOnCurve):
     r"""A network that estimates U from scores, trained on the observed curve (Algorithm 1).
 
     A probe enters as its true score followed by the sorted scores of the wrong classes, all
@@ -35,7 +75,8 @@ class CleaneX(Extrapolator):
     favorability is that of the :math:`\hat C_x`.
 
     The defaults are the paper's. A fit takes minutes without a GPU: 10,000 passes over an N x K
-    matrix with 512 hidden units. `CleaneXFast` takes far less, and is nearly as good.
+    matrix with 512 hidden units. `CleaneXFast` takes far less, and is as good
+    within noise.
 
     Parameters
     ----------
@@ -80,7 +121,7 @@ class CleaneX(Extrapolator):
     slow = True
     about = "network from scores to U, trained on the observed curve; needs the extra torch"
     cost = "minutes; seconds on a GPU"
-    advice = "to compare with paper 001; cleanex-fast gives nearly the same for far less"
+    advice = "to compare with paper 001; cleanex-fast is as good for far less work"
 
     def __init__(
         self,
@@ -99,62 +140,33 @@ class CleaneX(Extrapolator):
         self.device = device
         self.random_state = random_state
 
-    def fit_together(
-        self, pilots: Sequence[Pilot], random_states: Sequence[int] | None = None
-    ) -> list[Self]:
-        """Return a fitted copy for each pilot, their networks trained side by side.
-
-        That keeps a GPU busy. Answers are those of `fit`, up to round-off in the training.
-
-        Parameters
-        ----------
-        pilots : sequence of Pilot
-            All with as many probes and as many classes as the first.
-        random_states : sequence of int, optional
-            A seed for each pilot; `random_state` for all by default.
-        """
-        pilots = list(pilots)
-        if len({(pilot.n_probes, pilot.n_classes) for pilot in pilots}) != 1:
-            raise ParameterError("pilots trained together must be of one size; fit them singly.")
-        seeds = [self.random_state] * len(pilots) if random_states is None else list(random_states)
-        if len(seeds) != len(pilots):
-            raise ParameterError(f"{len(pilots)} pilots need as many seeds, not {len(seeds)}.")
-        copies: list[Self] = []
-        for pilot, seed in zip(pilots, seeds, strict=True):
-            copies.append(clone(self).set_params(random_state=seed))
-            copies[-1]._check(pilot)
-        laws = self._train(pilots, copies)
-        for copy, law in zip(copies, laws, strict=True):
-            copy.favorability_ = law
-        return copies
-
-    def _estimate(self, pilot: Pilot) -> Favorability:
-        return self._train([pilot], [self])[0]
-
     def _train(self, pilots: Sequence[Pilot], fitted: Sequence[Self]) -> list[Favorability]:
         torch = networks.torch_module()
         layers = hidden_layers(self.layers)
-        iterations = arrays.whole_number(self.iterations, "iterations", 1)
-        patience = (
-            None if self.patience is None else arrays.whole_number(self.patience, "patience", 1)
+        recipe = networks.Recipe(
+            arrays.whole_number(self.iterations, "iterations", 1),
+            arrays.positive(self.learning_rate, "learning_rate"),
+            None if self.patience is None else arrays.whole_number(self.patience, "patience", 1),
         )
-        learning_rate = arrays.positive(self.learning_rate, "learning_rate")
         device = networks.chosen_device(self.device)
         for pilot in pilots:
             warn_if_one_sided(pilot)
         rows = [score_rows(pilot) for pilot in pilots]
-        ks = np.arange(2, pilots[0].n_classes + 1)
+        last = pilots[0].n_classes - 1
+        ks = np.arange(2, last + 2)
         seeds = [arrays.whole_number(copy.random_state, "random_state", 0) for copy in fitted]
+        values = [networks.tensor(part.values, device) for part in rows]
+        goal = networks.Goal(
+            networks.tensor(ks - 1, device),
+            torch.stack([networks.tensor(observe(pilot).accuracy(ks), device) for pilot in pilots]),
+            networks.tensor(np.full(last, 1 / last), device),
+        )
         logit, loss = networks.train(
-            networks.started([pilots[0].n_classes, *layers, 1], seeds, device),
-            torch.stack([_tensor(part.values, device) for part in rows])
-            if len(rows) > 1
-            else _tensor(rows[0].values, device)[None],
-            torch.stack([_tensor(part.weights, device) for part in rows]),
-            torch.stack([_tensor(observe(pilot).accuracy(ks), device) for pilot in pilots]),
-            iterations=iterations,
-            learning_rate=learning_rate,
-            patience=patience,
+            networks.started([last + 1, *layers, 1], seeds, device),
+            torch.stack(values) if len(values) > 1 else values[0][None],
+            torch.stack([networks.tensor(part.weights, device) for part in rows]),
+            goal,
+            recipe,
         )
         for copy, value in zip(fitted, loss, strict=True):
             copy.loss_, copy.device_ = float(value), networks.device_name(device)
@@ -178,9 +190,3 @@ def hidden_layers(layers: Any) -> list[int]:
 def law_of(logit: NDArray[np.float64], rows: ScoreRows) -> Favorability:
     """Return the law of the estimated U, one node a probe."""
     return Favorability(expit(-logit), rows.weights)
-
-
-def _tensor(values: NDArray[Any], device: Any) -> Any:
-    """Return an array as a float32 tensor on a device, shared where it can be."""
-    torch = networks.torch_module()
-    return torch.as_tensor(values.astype(np.float32, copy=False), device=device)

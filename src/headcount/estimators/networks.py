@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -72,19 +73,63 @@ def started(sizes: Sequence[int], seeds: Sequence[int], device: Any) -> list[Any
     return [torch.stack(parts).to(device) for parts in zip(*drawn, strict=True)]
 
 
-def logits(parameters: Sequence[Any], rows: Any) -> Any:
-    """Return log(U / (1 - U)) of each row: linear layers with rectifiers between them."""
+def logits(parameters: Sequence[Any], rows: Any, basis: Any = None) -> Any:
+    """Return log(U / (1 - U)) of each row: linear layers with rectifiers between them.
+
+    With a `basis`, the rows are coordinates in it, and few of them; weights stay those of the
+    whole space, so that training goes the same way.
+    """
     torch = torch_module()
     signal = rows
-    for weight, bias in zip(parameters[:-2:2], parameters[1:-2:2], strict=True):
+    for layer in range(0, len(parameters) - 2, 2):
+        weight, bias = parameters[layer], parameters[layer + 1]
+        if layer == 0 and basis is not None:
+            weight = torch.bmm(basis, weight)
         signal = torch.baddbmm(bias, signal, weight).relu_()
     return torch.baddbmm(parameters[-1], signal, parameters[-2])[..., 0]
 
 
-def misfit(logit: Any, weights: Any, powers: Any, target: Any) -> tuple[Any, Any]:
+@dataclass(frozen=True)
+class Goal:
+    """What the curve of each network should be: its values at powers of U, and their shares.
+
+    Tensors; `target` has a row for each network, `shares` sum to one.
+    """
+
+    powers: Any
+    target: Any
+    shares: Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How Adam goes about it.
+
+    With a `ramp`, the rate rises in a straight line over that share of the iterations and falls
+    over the same share at the end.
+    """
+
+    iterations: int
+    learning_rate: float
+    patience: int | None = None
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    ramp: float = 0.0
+
+    def rate(self, iteration: int) -> float:
+        """Return the learning rate of one iteration."""
+        if not self.ramp:
+            return self.learning_rate
+        edge = self.ramp * self.iterations
+        return self.learning_rate * min(
+            1.0, (iteration + 1) / edge, (self.iterations - iteration) / edge
+        )
+
+
+def misfit(logit: Any, weights: Any, goal: Goal) -> tuple[Any, Any]:
     r"""Return the loss of each network and its derivative by the logits.
 
-    The loss is the mean over the powers of
+    The loss is the mean over the powers, by their shares, of
 
     .. math:: \Big(\sum_x w_x \hat C_x^{\text{power}} - \text{target}\Big)^2,
 
@@ -94,64 +139,58 @@ def misfit(logit: Any, weights: Any, powers: Any, target: Any) -> tuple[Any, Any
     torch = torch_module()
     log_chance = torch.nn.functional.logsigmoid(logit)
     n_networks, n_probes = logit.shape
-    size = max(1, CELLS // (n_networks * len(powers)))
+    size = max(1, CELLS // (n_networks * len(goal.powers)))
     blocks = [slice(at, at + size) for at in range(0, n_probes, size)]
 
     def raised(block: slice) -> Any:
-        return torch.exp(log_chance[:, block, None] * powers)
+        return torch.exp(log_chance[:, block, None] * goal.powers)
 
     only = raised(blocks[0]) if len(blocks) == 1 else None
     curve = sum(
         torch.bmm(weights[:, None, block], raised(block) if only is None else only)[:, 0]
         for block in blocks
     )
-    residual = curve - target
-    slope = (2 / len(powers) * residual * powers)[..., None]
+    residual = curve - goal.target
+    slope = (2 * goal.shares * residual * goal.powers)[..., None]
     by_chance = torch.cat(
         [torch.bmm(raised(block) if only is None else only, slope) for block in blocks], dim=1
     )[..., 0]
     # d log C / d logit = 1 - C, taken from the logit so that it keeps its digits near one.
-    return residual.square().mean(dim=1), by_chance * weights * torch.sigmoid(-logit)
+    return residual.square() @ goal.shares, by_chance * weights * torch.sigmoid(-logit)
 
 
 def train(
-    parameters: list[Any],
-    rows: Any,
-    weights: Any,
-    target: Any,
-    *,
-    iterations: int,
-    learning_rate: float,
-    patience: int | None,
+    parameters: list[Any], rows: Any, weights: Any, goal: Goal, recipe: Recipe, basis: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Train by Adam on all probes at once; return the logits and the loss of each network.
 
-    With `patience`, a network has stopped when its loss fell by less than a hundredth within so
+    With patience, a network has stopped when its loss fell by less than a hundredth within so
     many iterations; the others go on, and it keeps what it said then.
     """
     torch = torch_module()
     report = reporter()
     for part in parameters:
         part.requires_grad_()
-    optimiser = torch.optim.Adam(parameters, lr=learning_rate)
-    powers = torch.arange(1, target.shape[1] + 1, device=rows.device, dtype=rows.dtype)
-    kept = _Kept(len(rows), patience)
-    for iteration in range(iterations):
-        logit = logits(parameters, rows)
+    optimiser = torch.optim.Adam(parameters, betas=recipe.betas, eps=recipe.eps)
+    kept = _Kept(len(rows), recipe.patience)
+    for iteration in range(recipe.iterations):
+        logit = logits(parameters, rows, basis)
         with torch.no_grad():
-            loss, slope = misfit(logit.detach(), weights, powers, target)
+            loss, slope = misfit(logit.detach(), weights, goal)
         if iteration % CHECK_EVERY == 0:
             values = loss.cpu().numpy()
-            report(f"CleaneX, error {math.sqrt(values.mean()):.1e}", iteration, iterations)
+            report(f"CleaneX, error {math.sqrt(values.mean()):.1e}", iteration, recipe.iterations)
             if kept.all_stopped(iteration, values, logit):
                 break
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.rate(iteration)
         optimiser.zero_grad()
         logit.backward(slope)
         optimiser.step()
     with torch.no_grad():
-        logit = logits(parameters, rows)
-        loss, _ = misfit(logit, weights, powers, target)
-    report("CleaneX", iterations, iterations)
+        logit = logits(parameters, rows, basis)
+        loss, _ = misfit(logit, weights, goal)
+    report("CleaneX", recipe.iterations, recipe.iterations)
     return kept.final(logit, loss)
 
 
@@ -183,3 +222,8 @@ class _Kept:
 def _host(values: Any) -> NDArray[np.float64]:
     """Return a tensor as float64, where 1 - U keeps its digits."""
     return np.array(values.detach().cpu().numpy(), dtype=np.float64)
+
+
+def tensor(values: NDArray[Any], device: Any) -> Any:
+    """Return an array as a float32 tensor on a device, shared where it can be."""
+    return torch_module().as_tensor(values.astype(np.float32, copy=False), device=device)
