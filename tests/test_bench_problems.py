@@ -77,6 +77,7 @@ def test_families_have_what_marks_them():
         "spoiled": lambda one: one.impossible_share >= 0.02,
         "mixed": lambda one: one.hard_share > 0 and one.hard_factor > 1,
         "clustered": lambda one: one.n_groups > 1 and one.population == "clustered",
+        "plain": lambda one: one.n_dims <= 15 and one.gallery_rows == one.class_spread == 0,
         "tree": lambda one: len(one.branching) == 3 and one.population == "clustered",
         "manifold": lambda one: 2 <= one.latent_dims < one.n_dims,
         "topics": lambda one: one.score == "likelihood",

@@ -47,7 +47,7 @@ HALVINGS = 16
 QUIET = 0.3  # noise level below which all that spoils scores shrinks with it
 # Numbers a batch may hold besides scores: classes and probes, several times over. A CPU gains
 # nothing from large batches and works on one problem at a time unless they are tiny.
-NUMBERS, NUMBERS_ON_GPU = 1 << 20, 1 << 29
+NUMBERS, NUMBERS_ON_GPU = 1 << 20, 1 << 28
 
 
 @dataclass(frozen=True)
