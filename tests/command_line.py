@@ -14,11 +14,11 @@ SCHEMA = {
 }  # fmt: skip
 
 
-def make_scores():
+def make_scores(lead=2):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(N_CLASSES), N_PROBES // N_CLASSES)
     scores = rng.normal(size=(N_PROBES, N_CLASSES))
-    scores[np.arange(N_PROBES), labels] += 2
+    scores[np.arange(N_PROBES), labels] += lead
     return scores, labels
 
 

@@ -20,15 +20,19 @@ from command_line import (
     read_json,
     write_npz,
 )
+from headcount import Pilot
 from headcount.estimators import METHODS
+from headcount.estimators.registry import DEFAULT
+from headcount.wording import about, percent, percent_range
 
 # -- forecast --------------------------------------------------------------------------------------
 
 
 def test_forecast_shows_the_pilot_the_numbers_and_their_source(pilot, answer):
-    lines = answer("forecast", pilot, "--classes", "1000,10,100").splitlines()
+    lines = answer("forecast", pilot, "--classes", "1000,10,100", "--no-intervals").splitlines()
     assert "20 classes, 60 probes" in lines[0]
-    assert "probit_normal" in lines[0]
+    assert f"Method: {DEFAULT}." in lines[0]
+    assert "interval" not in "".join(lines)
     rows = [line.split() for line in lines if line.split()[-1:] in (["measured"], ["forecast"])]
     assert [row[0] for row in rows] == ["10", "20", "100", "1,000"]
     assert [row[2] for row in rows] == ["measured", "measured", "forecast", "forecast"]
@@ -38,11 +42,62 @@ def test_forecast_shows_the_pilot_the_numbers_and_their_source(pilot, answer):
     assert shares[1] == round(100 * np.mean(scores.argmax(axis=1) == labels))
 
 
+@pytest.fixture
+def easy(tmp_path):
+    """A pilot whose back-test supports twice its classes."""
+    scores, labels = make_scores(lead=4)
+    return write_npz(tmp_path, scores=scores, labels=labels)
+
+
+def same_as_the_library(path, **options):
+    with np.load(path) as held:
+        pilot = Pilot.from_scores(held["scores"], held["labels"])
+    return headcount.forecast(pilot, **options)
+
+
+def test_forecast_shows_intervals_and_the_back_test(easy, answer):
+    options = ["--classes", "10,40", "--method", "exponential"]
+    lines = answer("forecast", easy, *options, "--confidence", "0.8").splitlines()
+    header = next(line for line in lines if "accuracy" in line)
+    assert header.split() == ["classes", "accuracy", "80%", "interval"]
+    rows = [line.split() for line in lines if line.split()[-1:] in (["measured"], ["forecast"])]
+    assert [row[0] for row in rows] == ["10", "20", "40"]
+    made = same_as_the_library(easy, classes=[10, 40], method="exponential", confidence=0.8)
+    for row in rows:
+        k = int(row[0])
+        assert row[1:3] == [
+            percent(float(made.accuracy(k))),
+            percent_range(*(float(limit) for limit in made.interval(k))),
+        ]
+    said = [line for line in lines if line.startswith("Back-test: ")]
+    assert said == [f"Back-test: {text}" for text in made.backtest.sentences()] != []
+
+
+def test_seed_and_jobs_are_passed_on(easy, answer):
+    options = ["--classes", "40", "--method", "exponential", "--json"]
+    first, again, other = (
+        read_json(answer("forecast", easy, *options, *more))["forecast"][0]
+        for more in ([], ["--seed", "0", "--jobs", "1"], ["--seed", "5"])
+    )
+    assert first == again
+    assert first["lower"] != other["lower"] and first["accuracy"] == other["accuracy"]
+    made = same_as_the_library(easy, classes=40, method="exponential", random_state=5)
+    assert [other["lower"], other["upper"]] == [float(limit) for limit in made.interval(40)]
+
+
+def test_further_than_the_back_test_is_said_once(pilot, run):
+    code, out, err = run("forecast", pilot, "--classes", "1000", "--method", "exponential")
+    assert code == 0 and "forecast" in out
+    assert err.startswith("headcount: warning: 1,000 classes are further than the back-test")
+    assert err.count("further than the back-test") == 1 and "HC011" not in err
+
+
 def test_forecast_json_follows_the_schema(pilot, answer):
-    found = read_json(answer("forecast", pilot, "--classes", "1000,10,100", "--json"))
+    options = ["--classes", "1000,10,100", "--no-intervals", "--json"]
+    found = read_json(answer("forecast", pilot, *options))
     assert set(found) == SCHEMA
     assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 20, 60)
-    assert (found["method"], found["confidence"]) == ("probit_normal", 0.9)
+    assert (found["method"], found["confidence"]) == (DEFAULT, 0.9)
     assert (found["checks"], found["warnings"]) == ([], [])
     assert [row["classes"] for row in found["observed"]] == [10, 20]
     assert [row["classes"] for row in found["forecast"]] == [100, 1000]
@@ -52,6 +107,17 @@ def test_forecast_json_follows_the_schema(pilot, answer):
     values = [row["accuracy"] for row in found["observed"] + found["forecast"]]
     assert values == sorted(values, reverse=True)
     assert 0 < values[-1] < values[-2] < right
+    assert {row["lower"] for row in found["forecast"]} == {None}
+    assert {row["upper"] for row in found["forecast"]} == {None}
+
+
+def test_forecast_json_has_limits(easy, answer):
+    options = ["--classes", "10,40", "--method", "exponential", "--json"]
+    found = read_json(answer("forecast", easy, *options))
+    assert set(found) == SCHEMA
+    (row,) = found["forecast"]
+    assert set(row) == {"classes", "accuracy", "lower", "upper"}
+    assert 0 < row["lower"] < row["accuracy"] < row["upper"] < 1
 
 
 def test_forecast_within_the_pilot_has_nothing_to_forecast(pilot, answer):
@@ -79,8 +145,18 @@ def test_json_repeats_what_was_said_while_reading(tmp_path, run):
     assert any("several relevant documents" in text for text in read_json(out)["warnings"])
 
 
+def test_forecast_csv_has_limits(easy, answer):
+    options = ["--classes", 40, "--method", "exponential", "--csv"]
+    rows = list(csv.DictReader(io.StringIO(answer("forecast", easy, *options))))
+    assert list(rows[0]) == ["classes", "accuracy", "lower", "upper", "region"]
+    for row in rows:
+        assert 0 <= float(row["lower"]) <= float(row["accuracy"]) <= float(row["upper"]) <= 1
+    assert float(rows[-1]["lower"]) < float(rows[-1]["upper"])
+
+
 def test_forecast_csv(pilot, answer):
-    rows = list(csv.DictReader(io.StringIO(answer("forecast", pilot, "--classes", 500, "--csv"))))
+    out = answer("forecast", pilot, "--classes", 500, "--no-intervals", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
     assert set(rows[0]) == {"classes", "accuracy", "region"}
     classes = [int(row["classes"]) for row in rows]
     assert classes == sorted(set(classes))
@@ -94,12 +170,12 @@ def test_forecast_csv(pilot, answer):
 
 @pytest.mark.parametrize("text", ["1000,2000", " 2000, 1000 ,", "1e3,2E3", "1_000,2_000,1000"])
 def test_numbers_of_classes_may_be_written_in_several_ways(pilot, answer, text):
-    found = read_json(answer("forecast", pilot, "--classes", text, "--json"))
+    found = read_json(answer("forecast", pilot, "--classes", text, "--no-intervals", "--json"))
     assert [row["classes"] for row in found["forecast"]] == [1000, 2000]
 
 
 def test_a_whole_number_may_have_a_decimal_point(pilot, answer):
-    found = read_json(answer("forecast", pilot, "--classes", "1000.0", "--json"))
+    found = read_json(answer("forecast", pilot, "--classes", "1000.0", "--no-intervals", "--json"))
     assert [row["classes"] for row in found["forecast"]] == [1000]
 
 
@@ -112,7 +188,8 @@ def test_numbers_of_classes_past_the_largest_integer(pilot, run):
 
 def test_a_plot_is_a_picture_in_place_of_an_older_one(pilot, answer, tmp_path):
     (tmp_path / "curve.png").write_text("an older one")
-    out = answer("forecast", pilot, "--classes", 1000, "--plot", tmp_path / "curve.png")
+    options = ["--classes", 1000, "--no-intervals", "--plot", tmp_path / "curve.png"]
+    out = answer("forecast", pilot, *options)
     assert "1,000" in out
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     pixels = image.imread(tmp_path / "curve.png")
@@ -122,7 +199,8 @@ def test_a_plot_is_a_picture_in_place_of_an_older_one(pilot, answer, tmp_path):
 
 
 def test_a_plot_may_be_a_drawing(pilot, answer, tmp_path):
-    answer("forecast", pilot, "--classes", 1000, "--plot", tmp_path / "curve.svg")
+    options = ["--classes", 20, "--method", "exponential", "--plot", tmp_path / "curve.svg"]
+    answer("forecast", pilot, *options)
     assert "<svg" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
 
 
@@ -219,34 +297,55 @@ def test_average_option(tmp_path, answer, average, expected):
 
 # -- capacity, methods, demo, help -----------------------------------------------------------------
 
+# The demo asks for 22 times its pilot, which is further than its back-test reaches.
+ONLY_TOO_FAR = re.compile(
+    r"headcount: warning: 11,172 classes are further than the back-test reaches: [^\n]*\n"
+)
+
 
 def test_capacity_is_where_the_forecast_crosses_the_target(pilot, answer):
-    arguments = ["--target", "0.4", "--target", "0.8", "--json"]
+    arguments = ["--target", "0.4", "--target", "0.8", "--no-intervals", "--json"]
     found = read_json(answer("capacity", pilot, *arguments))
     assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 20, 60)
     assert [row["target"] for row in found["capacity"]] == [0.4, 0.8]
     for row in found["capacity"]:
         assert row["unbounded"] is False
         last = row["classes"]
-        curve = read_json(answer("forecast", pilot, "--classes", f"{last},{last + 1}", "--json"))
+        assert row["lower"] is None and row["upper"] is None
+        options = ["--classes", f"{last},{last + 1}", "--no-intervals", "--json"]
+        curve = read_json(answer("forecast", pilot, *options))
         points = curve["observed"] + curve["forecast"]
         accuracy = {point["classes"]: point["accuracy"] for point in points}
         assert accuracy[last] >= row["target"] > accuracy[last + 1]
 
 
 def test_capacity_in_words(pilot, answer):
-    first, second, third = answer(
-        "capacity", pilot, "--target", "0.8", "--target", "0.4", "--target", "1"
-    ).splitlines()
+    targets = ["--target", "0.8", "--target", "0.4", "--target", "1"]
+    first, second, third = answer("capacity", pilot, *targets, "--no-intervals").splitlines()
     assert first.startswith("80%: up to 4 classes (measured)")
     assert second.startswith("40%: up to ")
     assert second.endswith("(forecast).")
     assert third == "100%: even two classes are too many."
 
 
+def test_capacity_has_limits(pilot, answer):
+    targets = ["--target", "0.8", "--target", "0.4", "--target", "0.001"]
+    options = [*targets, "--method", "exponential", "--confidence", "0.8"]
+    made = same_as_the_library(pilot, classes=20, method="exponential", confidence=0.8)
+    limits = [made.capacity_interval(target) for target in (0.8, 0.4, 0.001)]
+    assert limits[2][1] == float("inf")
+    found = read_json(answer("capacity", pilot, *options, "--json"))["capacity"]
+    assert [row["lower"] for row in found] == [low for low, _ in limits]
+    assert [row["upper"] for row in found] == [limits[0][1], limits[1][1], None]
+    first, second, third = answer("capacity", pilot, *options).splitlines()
+    for line, (low, high) in zip((first, second), limits, strict=False):
+        assert line.endswith(f"; 80% interval {about(low)} to {about(high)}.")
+    assert third.endswith(f"; 80% interval {about(limits[2][0])} or more.")
+
+
 def test_methods_lists_every_method_and_the_default(answer):
     out = answer("methods")
-    assert "probit_normal (auto, the default): " in out
+    assert f"{DEFAULT} (the default): " in out and out.count("the default)") == 1
     assert "needs scores" in out and "needs losses" in out
 
 
@@ -255,15 +354,21 @@ def test_every_listed_method_can_be_asked_for(pilot, answer):
     names = [re.match(r"[\w-]+", line)[0] for line in lines if not line.startswith(" ")]
     assert len(names) == len(lines) / 3 == len(METHODS)
     for name in names:
-        found = read_json(answer("forecast", pilot, "--classes", 50, "--method", name, "--json"))
+        options = ["--classes", 50, "--method", name, "--no-intervals", "--json"]
+        found = read_json(answer("forecast", pilot, *options))
         assert found["method"] == name
 
 
-def test_demo_puts_the_forecast_next_to_the_truth(answer, tmp_path):
-    out = answer("demo", "--plot", tmp_path / "demo.png")
+def test_demo_puts_the_forecast_next_to_the_truth(run, tmp_path):
+    code, out, err = run("demo", "--plot", tmp_path / "demo.png")
+    assert code == 0 and ONLY_TOO_FAR.fullmatch(err)
     rows = [line.split() for line in out.splitlines() if line.rstrip().endswith("%")]
     assert [row[0] for row in rows] == ["1,000", "2,000", "5,000", "11,172"]
-    forecasts, truths = np.array([[int(cell.rstrip("%")) for cell in row[1:]] for row in rows]).T
+    forecasts, truths = (np.array([int(row[i].rstrip("%")) for row in rows]) for i in (1, 3))
+    lower, upper = np.array([row[2].rstrip("%").split("-") for row in rows], dtype=int).T
+    assert (lower < forecasts).all() and (forecasts < upper).all()
+    assert (lower <= truths).all() and (truths <= upper).all()
+    assert (np.diff(upper - lower) > 0).all()
     assert (np.diff(forecasts) < 0).all()
     assert (np.diff(truths) < 0).all()
     assert 30 <= truths[-1] <= 70
@@ -318,7 +423,7 @@ def test_the_command_says_its_version(command):
 
 def test_piped_output_has_no_progress_bar_and_no_colours(command):
     done = command("demo", TERM="xterm-256color")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and ONLY_TOO_FAR.fullmatch(done.stderr)
     assert "11,172" in done.stdout
     assert "\x1b" not in done.stdout
 

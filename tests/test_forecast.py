@@ -30,7 +30,13 @@ def pilot():
 
 @pytest.fixture(scope="module")
 def result(pilot):
-    return forecast(pilot, classes=[50, 1000, 10_000])
+    return forecast(pilot, classes=[50, 1000, 10_000], method="probit_normal", intervals=False)
+
+
+@pytest.fixture(scope="module")
+def banded(pilot):
+    """With limits, and no further than the back-test reaches."""
+    return forecast(pilot, classes=[50, 400], method="probit_normal")
 
 
 def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
@@ -44,6 +50,11 @@ def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
     assert result.accuracy(10_000).shape == ()
 
 
+def test_every_public_name_can_be_had():
+    for name in headcount.__all__:
+        assert getattr(headcount, name) is not None
+
+
 def test_curve_is_frozen_and_labels_its_regions(result):
     curve = result.curve
     assert {50, 200, 1000, 10_000} <= set(curve.classes.tolist())
@@ -53,10 +64,17 @@ def test_curve_is_frozen_and_labels_its_regions(result):
         curve.accuracy[0] = 0
 
 
-def test_no_intervals_yet(result):
-    assert result.interval(1000) is None
-    assert result.capacity_interval(0.5) is None
-    assert result.backtest is None
+def test_curve_has_limits_where_there_are_intervals(result, banded):
+    assert result.interval(1000) is None and result.capacity_interval(0.5) is None
+    assert result.curve.lower is None and result.backtest is None
+    curve = banded.curve
+    lower, upper = banded.interval(curve.classes)
+    np.testing.assert_array_equal(curve.lower, lower)
+    np.testing.assert_array_equal(curve.upper, upper)
+    assert (lower < curve.accuracy).all() and (curve.accuracy < upper).all()
+    with pytest.raises(ValueError, match="read-only"):
+        curve.lower[0] = 0
+    assert banded.backtest.supported == 2 and banded.checks == banded.warnings == ()
     with pytest.raises(ParameterError, match="new_set"):
         result.interval(1000, kind="sure")
 
@@ -74,7 +92,7 @@ def test_capacity_is_the_last_k_of_the_joined_curve(result, target):
 @pytest.mark.parametrize("n_right, n_probes", [(9, 10), (27, 30), (29, 30), (900, 1000)])
 def test_a_target_that_is_met_exactly_is_met(n_right, n_probes):
     losses = [0] * n_right + [5] * (n_probes - n_right)
-    result = forecast(Pilot.from_losses(losses, 100), classes=100)
+    result = forecast(Pilot.from_losses(losses, 100), classes=100, intervals=False)
     assert result.capacity(n_right / n_probes) >= 100
 
 
@@ -95,9 +113,10 @@ def test_data_may_be_a_pilot_a_path_or_a_matrix(tmp_path):
     labels = np.arange(90) % 30
     scores[np.arange(90), labels] += 2
     np.savez(tmp_path / "pilot.npz", scores=scores, labels=labels)
-    expected = forecast(Pilot.from_scores(scores, labels), classes=300).accuracy(300)
-    assert forecast(scores, labels, classes=300).accuracy(300) == expected
-    assert forecast(tmp_path / "pilot.npz", classes=300).accuracy(300) == expected
+    options = {"classes": 300, "intervals": False}
+    expected = forecast(Pilot.from_scores(scores, labels), **options).accuracy(300)
+    assert forecast(scores, labels, **options).accuracy(300) == expected
+    assert forecast(tmp_path / "pilot.npz", **options).accuracy(300) == expected
     with pytest.raises(ParameterError, match="labels"):
         forecast(scores, classes=300)
     with pytest.raises(ParameterError, match="its own labels"):
@@ -117,9 +136,11 @@ def test_impossible_confidence_is_refused(pilot):
 
 def test_far_forecasts_warn(pilot):
     with pytest.warns(ExtrapolationWarning, match="times the pilot's 200") as caught:
-        result = forecast(pilot, classes=200 * 101)
+        result = forecast(pilot, classes=200 * 101, intervals=False)
     assert caught[0].filename == __file__  # it points at the caller's line, not into headcount
-    assert any("times the pilot" in text for text in result.warnings)
+    assert [check.code for check in result.checks] == ["HC011"]
+    assert result.warnings == (str(caught[0].message),) == (result.checks[0].message,)
+    assert forecast(pilot, classes=200 * 100, intervals=False).warnings == ()
 
 
 def test_a_law_that_misses_the_pilot_is_a_check(pilot):
@@ -129,10 +150,10 @@ def test_a_law_that_misses_the_pilot_is_a_check(pilot):
         def _estimate(self, pilot):
             return headcount.Favorability([0.5], [1.0])
 
-    found = forecast(pilot, classes=300, method=Wrong())
+    found = forecast(pilot, classes=300, method=Wrong(), intervals=False)
     assert [check.code for check in found.checks] == ["HC010"]
     assert "doubtful" in repr(found)
-    assert forecast(pilot, classes=300).checks == ()
+    assert forecast(pilot, classes=300, intervals=False).checks == ()
 
 
 class StraightLine(ProbitNormal):
@@ -148,7 +169,7 @@ class StraightLine(ProbitNormal):
 
 
 def test_methods_without_a_law_forecast_all_the_same(pilot):
-    result = forecast(pilot, classes=[1000, 12_345], method=StraightLine())
+    result = forecast(pilot, classes=[1000, 12_345], method=StraightLine(), intervals=False)
     assert float(result.accuracy(12_345)) == pytest.approx(1 - 0.1 * np.log10(12_345), abs=1e-12)
     assert float(result.accuracy(54_321)) == pytest.approx(1 - 0.1 * np.log10(54_321), abs=1e-6)
     assert result.law.capacity(0.655) == 2818  # 10 ** 3.45
@@ -161,7 +182,17 @@ def test_methods_without_a_law_forecast_all_the_same(pilot):
     assert result.top(5, 100) > 0  # observed
 
 
-def test_json_follows_the_contract(result):
+def test_methods_without_a_law_have_limits_too(pilot):
+    result = forecast(pilot, classes=200, method=StraightLine())
+    lower, upper = result.interval([400, 10_000])
+    assert (lower < result.accuracy([400, 10_000])).all()
+    assert (upper > result.accuracy([400, 10_000])).all()
+    again = Forecast.from_json(result.to_json())
+    assert again.interval([400, 10_000])[0].tolist() == lower.tolist()
+    assert again.capacity_interval(0.7) == result.capacity_interval(0.7)
+
+
+def test_json_follows_the_contract(result, banded):
     held = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert set(held) == {
         "schema", "n_classes", "n_probes", "method", "confidence", "observed", "forecast",
@@ -170,7 +201,14 @@ def test_json_follows_the_contract(result):
     assert held["schema"] == 1 and held["method"] == "probit_normal" and held["confidence"] == 0.9
     assert [p["classes"] for p in held["observed"]] == [50, 200]
     assert [p["classes"] for p in held["forecast"]] == [1000, 10_000]
-    assert held["forecast"][0]["accuracy"] == float(result.accuracy(1000))
+    first = held["forecast"][0]
+    expected = float(result.accuracy(1000))
+    assert first == {"classes": 1000, "accuracy": expected, "lower": None, "upper": None}
+    lower, upper = (float(limit) for limit in banded.interval(400))
+    assert banded.to_dict()["forecast"] == [
+        {"classes": 400, "accuracy": float(banded.accuracy(400)), "lower": lower, "upper": upper}
+    ]
+    assert set(banded.to_dict()) == set(held)
 
 
 def test_json_round_trip_answers_every_question_alike(result):
@@ -213,11 +251,13 @@ def test_text_that_is_no_forecast_is_refused(text):
         Forecast.from_json(text)
 
 
-def test_frame_and_csv_hold_the_curve(result, tmp_path):
-    frame = result.to_frame()
-    assert list(frame.columns) == ["classes", "accuracy", "region"]
-    result.save(tmp_path / "curve.csv")
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "curve.csv"), frame, check_dtype=False)
+def test_frame_and_csv_hold_the_curve(result, banded, tmp_path):
+    assert list(result.to_frame().columns) == ["classes", "accuracy", "region"]
+    assert list(banded.to_frame().columns) == ["classes", "accuracy", "lower", "upper", "region"]
+    for made in (result, banded):
+        made.save(tmp_path / "curve.csv")
+        found = pd.read_csv(tmp_path / "curve.csv")
+        pd.testing.assert_frame_equal(found, made.to_frame(), check_dtype=False)
 
 
 def test_save_writes_json_and_pictures(result, tmp_path):
@@ -229,6 +269,13 @@ def test_save_writes_json_and_pictures(result, tmp_path):
     with pytest.raises(ParameterError, match="choose"):
         result.save(tmp_path / "f.docx")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.json", "f.pdf", "f.png", "f.svg"]
+
+
+def test_repr_gives_limits(banded):
+    low, high = (f"{float(limit):.0%}" for limit in banded.interval(400))
+    assert f"At 400 classes: {banded.accuracy(400):.0%} ({low[:-1]}-{high})." in repr(banded)
+    low, high = (f"{float(limit):.0%}" for limit in banded.interval(50))
+    assert f"{banded.accuracy(50):.0%} (measured, {low[:-1]}-{high})." in repr(banded)
 
 
 def test_repr_is_readable(result):
@@ -259,6 +306,7 @@ def test_plot_draws_the_parts(result):
     measured, beyond = display.ax_.get_lines()[:2]
     assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
     assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()
+    assert not display.ax_.collections
     _, ax = pyplot.subplots()
     assert result.plot(ax).ax_ is ax
     pyplot.close("all")
@@ -302,7 +350,7 @@ def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
     from headcount.risk.asymptotics import accuracy_forecast_error, accuracy_standard_error
 
     fit = Regression(bandwidth=0.3)
-    result = forecast(scored, classes=300, method=fit, confidence=0.8)
+    result = forecast(scored, classes=300, method=fit, confidence=0.8, intervals=False)
     lower, upper = result.interval([50, 300], by="asymptotic")
     errors = [
         float(accuracy_standard_error(scored, 50)),
@@ -314,7 +362,7 @@ def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
 
 
 def test_asymptotic_intervals_are_refused_where_theory_has_none(scored):
-    result = forecast(scored, classes=300, method="probit_normal")
+    result = forecast(scored, classes=300, method="probit_normal", intervals=False)
     assert result.interval(300) is None
     lower, upper = result.interval(100, by="asymptotic")
     assert lower < result.accuracy(100) < upper

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from headcount import Favorability, ParameterError, Pilot
+from headcount import Favorability, ParameterError, Pilot, forecast
 from headcount.ordinary_roc import class_averaged_roc
-from headcount.plotting import ReversedROCDisplay
+from headcount.plotting import AccuracyDisplay, ReversedROCDisplay
 from headcount.roc import reversed_roc
 
 matplotlib.use("Agg")
@@ -32,6 +32,27 @@ def drawn(display):
         " ".join(line.get_label().split(":")[0].split(",")[0].split()): line
         for line in display.ax_.get_lines()
     }
+
+
+def test_limits_are_drawn_as_a_band_around_the_curve():
+    made = forecast(scored_pilot(), classes=40, method="exponential")
+    display = AccuracyDisplay.from_forecast(made).plot()
+    (band,) = display.ax_.collections
+    corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist()}
+    for limit in (made.curve.lower, made.curve.upper):
+        points = zip(made.curve.classes.tolist(), limit.tolist(), strict=True)
+        assert set(points) <= corners
+    assert "interval" in [text.get_text() for text in display.ax_.get_legend().texts]
+    frame = display.frame()
+    assert list(frame) == ["classes", "accuracy", "lower", "upper", "region"]
+    assert frame["lower"] is made.curve.lower and frame["upper"] is made.curve.upper
+
+
+def test_no_limits_no_band():
+    made = forecast(scored_pilot(), classes=80, intervals=False)
+    display = AccuracyDisplay.from_forecast(made).plot()
+    assert not display.ax_.collections
+    assert list(display.frame()) == ["classes", "accuracy", "region"]
 
 
 @pytest.mark.parametrize("scale", ["log", "linear"])

@@ -8,7 +8,7 @@ from joblib._parallel_backends import SequentialBackend
 
 from headcount import Pilot, UnsupportedError
 from headcount.errors import AssumptionWarning, HeadcountError, ParameterError, listening, warn
-from headcount.estimators import Extrapolator, Kde, ProbitNormal, Regression
+from headcount.estimators import Auto, Extrapolator, Kde, ProbitNormal, Regression
 from headcount.favorability import Favorability
 from headcount.subsampling import OwnRivals, SharedRivals, curve_grid, refits, sampler_for
 from headcount.threads import watching
@@ -132,8 +132,9 @@ def test_classes_without_probes_stay_competitors_and_keep_their_share():
 def test_scores_travel_only_to_methods_that_need_them():
     pilot = Pilot.from_scores(*make_scores())
     rng = np.random.default_rng(0)
-    assert not sampler_for(pilot, "losses").draw(10, rng).has_scores
-    assert sampler_for(pilot, "scores").draw(10, rng).has_scores
+    assert not sampler_for(pilot, ProbitNormal()).draw(10, rng).has_scores
+    assert sampler_for(pilot, ScoresWanted()).draw(10, rng).has_scores
+    assert sampler_for(pilot, Auto()).draw(10, rng).has_scores  # looks at them where it can
     held = refits(pilot, ScoresWanted(), [(10, 2)], [2]).sizes[0].curves
     assert ((held > 0) & (held < 1)).all()
     # Who beat whom does travel: this method draws halves of its own from it.
@@ -145,10 +146,10 @@ def test_a_list_of_beats_that_is_too_long_leaves_the_counts(monkeypatch):
     scores, labels = make_scores()
     assert isinstance(sampler_for(Pilot.from_scores(scores, labels)), OwnRivals)
     # A method that needs scores can be given nothing else.
-    assert isinstance(sampler_for(Pilot.from_scores(scores, labels), "scores"), SharedRivals)
+    assert isinstance(sampler_for(Pilot.from_scores(scores, labels), ScoresWanted()), SharedRivals)
     monkeypatch.setattr("headcount.subsampling.BEATS_BUDGET", 10)
     with pytest.raises(UnsupportedError, match="budget"):
-        sampler_for(Pilot.from_scores(scores, labels), "scores")
+        sampler_for(Pilot.from_scores(scores, labels), ScoresWanted())
 
 
 def test_a_given_order_draws_the_same_classes_of_two_pilots():

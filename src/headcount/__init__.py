@@ -4,8 +4,8 @@ Measured on a pilot of K classes, forecast at k >> K:
 
 >>> import headcount
 >>> pilot = headcount.datasets.load_hangul().subset([chr(0xAC00 + 22 * i) for i in range(500)])
->>> print(headcount.forecast(pilot, classes=11172).sentences()[0])
-At 11,172 classes: 62%.
+>>> print(headcount.forecast(pilot, classes=2000).sentences()[0])
+At 2,000 classes: 80% (73-86%).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount import datasets, estimators, risk, simulate, theory
+    from headcount.backtest import Backtest, backtest
+    from headcount.comparing import compare
+    from headcount.comparison import Comparison
     from headcount.errors import (
         AssumptionWarning,
         DataError,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from headcount.observed import Observed, observe
     from headcount.ordinary_roc import class_averaged_roc
     from headcount.pilot import Pilot
+    from headcount.planning import Plan, plan
     from headcount.risk import RiskForecast, forecast_risk, observed_risk
     from headcount.roc import ROCCurve, reversed_roc
     from headcount.training import TrainingForecast, forecast_training
@@ -41,6 +45,8 @@ __version__ = "0.1.0"
 # --help and completes words without loading numba and scikit-learn.
 _HOMES = {
     "AssumptionWarning": "errors",
+    "Backtest": "backtest",
+    "Comparison": "comparison",
     "DataError": "errors",
     "ExtrapolationWarning": "errors",
     "Favorability": "favorability",
@@ -51,11 +57,14 @@ _HOMES = {
     "Observed": "observed",
     "ParameterError": "errors",
     "Pilot": "pilot",
+    "Plan": "planning",
     "ROCCurve": "roc",
     "RiskForecast": "risk",
     "TrainingForecast": "training",
     "UnsupportedError": "errors",
+    "backtest": "backtest",
     "class_averaged_roc": "ordinary_roc",
+    "compare": "comparing",
     "datasets": None,
     "estimators": None,
     "forecast": "forecasting",
@@ -64,6 +73,7 @@ _HOMES = {
     "load": "loading",
     "observe": "observed",
     "observed_risk": "risk",
+    "plan": "planning",
     "reversed_roc": "roc",
     "risk": None,
     "simulate": None,
@@ -72,6 +82,8 @@ _HOMES = {
 
 __all__ = [
     "AssumptionWarning",
+    "Backtest",
+    "Comparison",
     "DataError",
     "ExtrapolationWarning",
     "Favorability",
@@ -82,12 +94,15 @@ __all__ = [
     "Observed",
     "ParameterError",
     "Pilot",
+    "Plan",
     "ROCCurve",
     "RiskForecast",
     "TrainingForecast",
     "UnsupportedError",
     "__version__",
+    "backtest",
     "class_averaged_roc",
+    "compare",
     "datasets",
     "estimators",
     "forecast",
@@ -96,6 +111,7 @@ __all__ = [
     "load",
     "observe",
     "observed_risk",
+    "plan",
     "reversed_roc",
     "risk",
     "simulate",

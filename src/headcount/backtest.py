@@ -15,6 +15,7 @@ from headcount.asking import asked_classes
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator, resolve
+from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame, as_html
@@ -24,7 +25,7 @@ from headcount.wording import counted, percent
 Floats = NDArray[np.float64]
 
 TOLERANCE = 0.05
-HALVES, REPEATS = 40, 20
+HALVES, REPEATS = 20, 10
 LEAST, LEAST_HALF = 10, 5
 MOST_FAILED = 0.5
 
@@ -258,7 +259,7 @@ def backtest(
     method : str or Extrapolator
         An alias (see `headcount methods`) or an estimator with options of its own.
     repeats : int, optional
-        Random subsets of each size; by default 40 halves and 20 of every other size.
+        Random subsets of each size; by default 20 halves and 10 of every other size.
     tolerance : float
         Error (root mean square, in accuracy) up to which a forecast counts as good.
     classes : int or sequence of int, optional
@@ -281,13 +282,13 @@ def backtest(
     >>> [step.n_classes for step in found.steps]
     [100, 40, 20, 10]
     >>> round(found.steps[0].error, 2), found.supported
-    (0.03, 2.0)
+    (0.02, 2.0)
     """
-    pilot = _pilot_of(data, labels)
+    pilot = as_pilot(data, labels)
     estimator = resolve(method, random_state)
     limit = check_tolerance(tolerance)
     asked = () if classes is None else asked_classes(classes)
-    plan = plan_sizes(pilot.n_classes, sampler_for(pilot, estimator.needs).n_sources, repeats)
+    plan = plan_sizes(pilot.n_classes, sampler_for(pilot, estimator).n_sources, repeats)
     grid = curve_grid(pilot.n_classes, asked)
     if plan:
         # What cannot be done at all is refused here, in the method's own words.
@@ -307,9 +308,9 @@ def plan_sizes(
     Examples
     --------
     >>> plan_sizes(500)
-    [(250, 40), (100, 20), (50, 20), (25, 20), (10, 20)]
+    [(250, 20), (100, 10), (50, 10), (25, 10), (10, 10)]
     >>> plan_sizes(12), plan_sizes(9)
-    ([(6, 40)], [])
+    ([(6, 20)], [])
     """
     often = None if repeats is None else arrays.whole_number(repeats, "repeats", 1)
     n_sources = n_classes if n_sources is None else n_sources
@@ -332,14 +333,6 @@ def points(error: float) -> str:
     """
     digits = f"{100 * error:.2g}" if error < 0.1 else f"{100 * error:.0f}"
     return f"{digits} point" + ("" if digits == "1" else "s")
-
-
-def _pilot_of(data: Any, labels: Any) -> Pilot:
-    if isinstance(data, Pilot) and labels is None:
-        return data
-    from headcount.forecasting import _as_pilot  # which may import this module
-
-    return _as_pilot(data, labels)
 
 
 def _judged(pilot: Pilot, method: str, drawn: Subsamples, tolerance: float) -> Backtest:

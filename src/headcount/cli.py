@@ -14,10 +14,13 @@ import typer
 from headcount import __version__, terminal
 from headcount.backtest_cli import backtest
 from headcount.bench.cli import bench_app
+from headcount.compare_cli import compare
 from headcount.errors import HeadcountError, ParameterError, listening
+from headcount.gate_cli import gate
 from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.plan_cli import plan
 from headcount.risk_cli import risk
-from headcount.wording import counted, percent
+from headcount.wording import counted, percent, percent_range
 
 if TYPE_CHECKING:
     from headcount.forecasting import Forecast
@@ -38,9 +41,13 @@ Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
 ]
 Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
-Confidence = Annotated[
-    float, typer.Option(help="Level of the intervals (this version computes none).")
+Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
+Intervals = Annotated[
+    bool,
+    typer.Option(help="Back-test the method on the pilot and give intervals; takes seconds."),
 ]
+Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
+Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print the curve as CSV.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curve into a .png, .svg or .pdf file.")]
@@ -63,6 +70,9 @@ def forecast(
     classes: Classes,
     method: Method = "auto",
     confidence: Confidence = 0.9,
+    intervals: Intervals = True,
+    jobs: Jobs = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     plot: Plot = None,
@@ -85,7 +95,15 @@ def forecast(
     _check_output(plot, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
-        result = make_forecast(data, classes=asked, method=method, confidence=confidence)
+        result = make_forecast(
+            data,
+            classes=asked,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+            intervals=intervals,
+        )
     if plot is not None:
         result.save(plot)
     if as_json:
@@ -157,6 +175,10 @@ def capacity(
         list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
     ],
     method: Method = "auto",
+    confidence: Confidence = 0.9,
+    intervals: Intervals = True,
+    jobs: Jobs = None,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Say how many classes the system can hold before accuracy falls under a target.
@@ -166,34 +188,36 @@ def capacity(
     headcount capacity scores.npz --target 0.9 --target 0.8
     """
     from headcount.favorability import check_target
-    from headcount.forecasting import describe_capacity
     from headcount.forecasting import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
     with terminal.progress(), listening() as heard:
         data = pilot.load()
-        result = make_forecast(data, classes=data.n_classes, method=method)
-        held = [result.capacity(value) for value in targets]
+        result = make_forecast(
+            data,
+            classes=data.n_classes,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+            intervals=intervals,
+        )
+        rows = [_capacity(result, value) for value in targets]
     if as_json:
-        rows = [
-            {"target": t, "classes": None if math.isinf(h) else int(h), "unbounded": math.isinf(h)}
-            for t, h in zip(targets, held, strict=True)
-        ]
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
-            "method": result.method, "capacity": rows, "warnings": heard,
+            "method": result.method, "confidence": confidence, "capacity": rows, "warnings": heard,
         }  # fmt: skip
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
         return
-    for value, count in zip(targets, held, strict=True):
-        if count == 1:
-            terminal.say(f"{percent(value)}: even two classes are too many.")
-        else:
-            source = "measured" if count < result.n_classes else "forecast"
-            terminal.say(f"{percent(value)}: up to {describe_capacity(count)} ({source}).")
+    for value in targets:
+        terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
 
 
 app.command()(backtest)
+app.command()(compare)
+app.command()(plan)
+app.command()(gate)
 app.command()(risk)
 
 
@@ -203,7 +227,7 @@ def methods() -> None:
     from headcount.estimators.registry import DEFAULT, METHODS
 
     for alias, method in sorted(METHODS.items()):
-        default = " (auto, the default)" if alias == DEFAULT else ""
+        default = " (the default)" if alias == DEFAULT else ""
         terminal.say(f"{alias}{default}: {method.about}")
         terminal.say(f"    needs {method.needs}; {method.cost}")
         terminal.say(f"    {method.advice}")
@@ -235,10 +259,15 @@ def demo(
         "How well will it do on more?\n"
     )
     rows = [
-        [f"{k:,}", percent(float(result.accuracy(k))), percent(float(value))]
+        [
+            f"{k:,}",
+            percent(float(result.accuracy(k))),
+            percent_range(*(float(limit) for limit in result.interval(k) or ())),
+            percent(float(value)),
+        ]
         for k, value in zip(sizes, truth, strict=True)
     ]
-    terminal.show_table(["classes", "forecast from 500", "truth"], rows)
+    terminal.show_table(["classes", "forecast from 500", "90% interval", "truth"], rows)
     terminal.say(
         "\nThe pilot is one draw of 500; another one is a little different: headcount demo --seed 1"
         "\nYour own data: headcount forecast scores.npz --classes 10000"
@@ -320,17 +349,61 @@ def _ladder(n_classes: int) -> list[int]:
     return [k for k in steps if 2 <= k < n_classes] + [n_classes]
 
 
+def _capacity(result: Forecast, target: float) -> dict[str, Any]:
+    """Return a capacity and its limits as JSON holds them: no infinity."""
+    held, limits = result.capacity(target), result.capacity_interval(target)
+
+    def finite(count: float) -> int | None:
+        return None if math.isinf(count) else int(count)
+
+    return {
+        "target": target,
+        "classes": finite(held),
+        "unbounded": math.isinf(held),
+        "lower": None if limits is None else finite(limits[0]),
+        "upper": None if limits is None else finite(limits[1]),
+    }
+
+
+def _said_capacity(result: Forecast, target: float) -> str:
+    from headcount.forecasting import describe_capacity
+
+    held, limits = result.capacity(target), result.capacity_interval(target)
+    source = "measured" if held < result.n_classes else "forecast"
+    said = "even two classes are too many"
+    if held > 1:
+        said = f"up to {describe_capacity(held)} ({source})"
+    if limits is None or limits[0] == limits[1]:
+        return said
+    return f"{said}; {percent(result.confidence)} interval {_between(*limits)}"
+
+
+def _between(low: float, high: float) -> str:
+    from headcount.wording import about
+
+    if math.isinf(high):
+        return f"{about(low)} or more"
+    return f"{about(low)} to {about(high)}"
+
+
 def _show_forecast(result: Forecast) -> None:
     rows = []
     for k in sorted({result.n_classes, *result.classes}):
         source = "measured" if k <= result.n_classes else "forecast"
-        rows.append([f"{k:,}", percent(float(result.accuracy(k))), source])
+        limits = result.interval(k)
+        within = [] if limits is None else [percent_range(*(float(limit) for limit in limits))]
+        rows.append([f"{k:,}", percent(float(result.accuracy(k))), *within, source])
     size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
-    terminal.show_table(["classes", "accuracy", ""], rows)
+    within = [] if result.uncertainty is None else [f"{percent(result.confidence)} interval"]
+    terminal.show_table(["classes", "accuracy", *within, ""], rows)
     terminal.say("\n" + result.sentences()[-1])
+    if result.backtest is not None:
+        for sentence in result.backtest.sentences():
+            terminal.say(f"Back-test: {sentence}")
     for check in result.checks:
-        terminal.complain(f"{check.severity} {check.code}", check.message)
+        if check.message not in result.warnings:  # which have been said
+            terminal.complain(f"{check.severity} {check.code}", check.message)
 
 
 def _show_observed(rows: list[dict[str, float]], top: int) -> None:

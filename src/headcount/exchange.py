@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.backtest import Backtest
 from headcount.checks import Check
 from headcount.curves import PredictedCurve
 from headcount.errors import DataError, HeadcountError
 from headcount.favorability import Favorability
 from headcount.losses import LossTable
 from headcount.observed import Observed
+from headcount.uncertainty import Uncertainty
 
 SCHEMA = 1
 # Codes that the first version wrote.
@@ -27,6 +29,7 @@ def write_forecast(
     classes: Sequence[int],
     observed: Observed,
     law: Favorability | PredictedCurve,
+    doubts: dict[str, Any],
 ) -> str:
     """Return the answers together with all that is needed to answer any other question."""
     table = observed.table
@@ -41,7 +44,7 @@ def write_forecast(
         state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
     else:
         state |= {"ladder": law.classes.tolist(), "accuracy": law.values.tolist()}
-    return json.dumps(answers | {"state": state}, allow_nan=False)
+    return json.dumps(answers | {"state": state | doubts}, allow_nan=False)
 
 
 def read_forecast(text: str) -> dict[str, Any]:
@@ -62,6 +65,8 @@ def read_forecast(text: str) -> dict[str, Any]:
             "confidence": _confidence(held["confidence"]),
             "checks": tuple(_check(check) for check in _list(held["checks"])),
             "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
+            "backtest": _held(state, "backtest", Backtest.from_dict),
+            "uncertainty": _held(state, "uncertainty", Uncertainty.from_dict),
         }
     except HeadcountError:
         raise
@@ -69,6 +74,19 @@ def read_forecast(text: str) -> dict[str, Any]:
         raise DataError(
             f"this is not a forecast written by to_json: {error}; write it again."
         ) from error
+
+
+def _held(state: dict[str, Any], name: str, read: Callable[[Any], Any]) -> Any:
+    """Return a part that may be missing, refused if it is of another pilot."""
+    if state.get(name) is None:
+        return None
+    part = read(state[name])
+    if part.n_classes != state["n_rivals"] + 1:
+        raise DataError(
+            f"the {name} of this forecast is of {part.n_classes:,} classes, not of "
+            f"{state['n_rivals'] + 1:,}."
+        )
+    return part
 
 
 def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.asking import asked_classes, curve_classes, either, warn_if_far
+from headcount.asking import asked_classes, curve_classes, either
+from headcount.backtest import Backtest
+from headcount.backtest import backtest as run_backtest
 from headcount.checks import Check, run_checks
 from headcount.curves import PredictedCurve
 from headcount.errors import (
+    ExtrapolationWarning,
     ParameterError,
     UnsupportedError,
     listening,
+    warn,
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.exchange import SCHEMA, read_forecast, write_forecast
 from headcount.favorability import ROUND_OFF, Favorability, check_target
-from headcount.loading import load
+from headcount.loading import as_pilot
 from headcount.observed import Observed, observe
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame, as_html
-from headcount.wording import about, percent
+from headcount.uncertainty import KINDS, Uncertainty, assess
+from headcount.wording import about, percent, percent_range
 from headcount.writing import PICTURES, write_atomically
 
 if TYPE_CHECKING:
@@ -36,13 +42,15 @@ Floats = NDArray[np.float64]
 
 TARGETS = (0.9, 0.8, 0.5)
 TEXTS = (".json", ".csv")
+TOO_FAR = "HC011"
+LADDER = 400
 
 
 @dataclass(frozen=True)
 class Curve:
     """Accuracy against classes: observed up to the pilot's size, forecast beyond.
 
-    `lower` and `upper` are None as long as there are no intervals.
+    `lower` and `upper` are None where there are no intervals.
     """
 
     classes: NDArray[np.int64]
@@ -61,6 +69,7 @@ def forecast(
     confidence: float = 0.9,
     random_state: int = 0,
     n_jobs: int | None = None,
+    intervals: bool = True,
 ) -> Forecast:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -77,9 +86,13 @@ def forecast(
     confidence : float
         Level of the intervals.
     random_state : int
-        Seed of methods that draw random numbers.
+        Seed of the back-test, and of methods that draw random numbers.
     n_jobs : int, optional
-        How many processes resampling may use; without intervals there is none yet.
+        Workers for the back-test, as in joblib; by default what `joblib.parallel_config` says,
+        else one.
+    intervals : bool
+        Whether to run the back-test, which intervals rest on: about a hundred fits to parts of
+        the pilot. Slow methods (`headcount methods`) never do; see `headcount.backtest`.
 
     Returns
     -------
@@ -89,18 +102,28 @@ def forecast(
     --------
     >>> import headcount
     >>> pilot = headcount.Pilot.from_losses([0] * 80 + [1] * 10 + [4] * 10, n_classes=100)
-    >>> result = headcount.forecast(pilot, classes=[100, 1000])
-    >>> result.accuracy([100, 1000]).round(2).tolist()
-    [0.8, 0.51]
+    >>> result = headcount.forecast(pilot, classes=[100, 1000], intervals=False)
+    >>> result.accuracy([100, 1000]).round(1).tolist()
+    [0.8, 0.5]
     """
     asked = asked_classes(classes)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
     with listening() as heard:
-        pilot = _as_pilot(data, labels)
+        pilot = as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
-        warn_if_far(pilot.n_classes, asked[-1])
-    observed, law = observe(pilot), estimator.law(asked)
+        tested = None
+        if intervals and not estimator.slow:
+            tested = run_backtest(
+                pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
+            )
+        observed, law = observe(pilot), estimator.law(asked)
+        checks = run_checks(
+            pilot, observed, law, asked=asked, backtest=tested if tested and tested.steps else None
+        )
+        for check in checks:
+            if check.code == TOO_FAR:
+                warn(check.message, ExtrapolationWarning)
     return Forecast(
         observed=observed,
         law=law,
@@ -108,9 +131,11 @@ def forecast(
         n_probes=pilot.n_probes,
         method=estimator.alias,
         confidence=float(confidence),
-        checks=run_checks(pilot, observed, law, asked=asked, backtest=None),
+        checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),
+        backtest=tested,
+        uncertainty=None if tested is None else assess(pilot, tested, estimator),
     )
 
 
@@ -137,11 +162,11 @@ class Forecast:
         What to know before believing it.
     warnings : tuple of str
         What was said on the way.
-    backtest : None
-        No back-test has been run.
+    backtest : Backtest or None
+        How well the method forecast the pilot's own classes from fewer of them.
+    uncertainty : Uncertainty or None
+        How far the forecast may be off; None where no back-test was run.
     """
-
-    backtest = None
 
     def __init__(
         self,
@@ -155,6 +180,8 @@ class Forecast:
         checks: tuple[Check, ...] = (),
         warnings: tuple[str, ...] = (),
         fitted: tuple[Pilot, Extrapolator] | None = None,
+        backtest: Backtest | None = None,
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         self.observed = observed
         self.law = law
@@ -165,6 +192,8 @@ class Forecast:
         self.confidence = confidence
         self.checks = checks
         self.warnings = warnings
+        self.backtest = backtest
+        self.uncertainty = uncertainty
         self._fitted = fitted
         self.curve = self._curve()
 
@@ -184,18 +213,40 @@ class Forecast:
         )
 
     def interval(
-        self, k: Any, kind: str = "expected", by: str = "resampling"
+        self,
+        k: Any,
+        kind: str = "expected",
+        by: str = "resampling",
+        *,
+        probes_per_class: float | None = None,
     ) -> tuple[Floats, Floats] | None:
-        """Interval for the expected accuracy among k classes.
+        """Limits of the accuracy among k classes at the level `confidence`.
 
-        By large-sample theory (``by="asymptotic"``): from a jackknife over classes up to the
-        pilot's size, and beyond it for moment regression, by the delta method. It needs a pilot
-        with scores. None by resampling, which this version does not do.
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of classes.
+        kind : {"expected", "new_set", "grown_set"}
+            What should lie between the limits: the expected accuracy among k classes; the
+            accuracy on one new random set of k classes; the same where that set contains the
+            pilot's classes.
+        by : {"resampling", "asymptotic"}
+            Resampling of classes together with the error of extrapolating (`Uncertainty`), or
+            large-sample theory: a jackknife over classes up to the pilot's size, the delta method
+            beyond it, for moment regression alone; no bias is in that.
+        probes_per_class : float, optional
+            For sets: how many probes a class the test that measures the accuracy will have;
+            without end by default.
+
+        Returns
+        -------
+        (lower, upper) or None
+            None where no back-test was run, so that nothing is known.
         """
         arrays.class_counts(k)
-        arrays.choice(kind, "kind", ("expected", "new_set", "grown_set"))
+        arrays.choice(kind, "kind", KINDS)
         if arrays.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
-            return None
+            return self._band(k, kind, probes_per_class)
         from headcount.risk.asymptotics import accuracy_error, asymptotic_interval
 
         if kind != "expected" or self._fitted is None:
@@ -224,9 +275,18 @@ class Forecast:
         return low
 
     def capacity_interval(self, target: float) -> tuple[float, float] | None:
-        """Interval for the capacity; None: this version computes none."""
-        check_target(target)
-        return None
+        """Limits of the capacity: where the lower and the upper limit of accuracy cross `target`.
+
+        Limits of accuracy are followed to fifty times the pilot's size, or to the largest number
+        asked about. If the upper one is still above the target there, the upper limit of the
+        capacity is `math.inf`; if the lower one is, the lower limit is that number. None without
+        intervals.
+        """
+        least = check_target(target)
+        if self.uncertainty is None:
+            return None
+        reach = max(int(self.uncertainty.grid[-1]), self.n_classes)
+        return tuple(self._last_above(least, side, reach) for side in (0, 1))  # type: ignore[return-value]
 
     # -- ways out -------------------------------------------------------------------------------
 
@@ -241,7 +301,10 @@ class Forecast:
             "n_probes": self.n_probes,
             "method": self.method,
             "confidence": self.confidence,
-            "observed": self._points(inside),
+            "observed": [
+                {"classes": k, "accuracy": value}
+                for k, value in zip(inside.tolist(), self.accuracy(inside).tolist(), strict=True)
+            ],
             "forecast": self._points(beyond),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
@@ -249,7 +312,11 @@ class Forecast:
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
-        return write_forecast(self.to_dict(), self.classes, self.observed, self.law)
+        doubts = {
+            "backtest": None if self.backtest is None else self.backtest.to_dict(),
+            "uncertainty": None if self.uncertainty is None else self.uncertainty.to_dict(),
+        }
+        return write_forecast(self.to_dict(), self.classes, self.observed, self.law, doubts)
 
     @classmethod
     def from_json(cls, text: str) -> Forecast:
@@ -288,12 +355,17 @@ class Forecast:
 
     def sentences(self) -> list[str]:
         """Return the answer in words, first the numbers asked for, then what it can hold."""
-        lines = [
-            f"At {k:,} classes: {percent(float(self.accuracy(k)))}"
-            + (" (measured)." if k <= self.n_classes else ".")
-            for k in self.classes
-        ]
+        lines = [f"At {k:,} classes: {self._said(k)}." for k in self.classes]
         return [*lines, self._capacities()]
+
+    def _said(self, k: int) -> str:
+        """Return an accuracy with its limits, and whether it was measured."""
+        notes = ["measured"] if k <= self.n_classes else []
+        limits = self.interval(k)
+        if limits is not None:
+            notes.append(percent_range(float(limits[0]), float(limits[1])))
+        said = percent(float(self.accuracy(k)))
+        return f"{said} ({', '.join(notes)})" if notes else said
 
     def __repr__(self) -> str:
         title = (
@@ -307,27 +379,66 @@ class Forecast:
 
     # -- inner workings -------------------------------------------------------------------------
 
+    def _band(
+        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+    ) -> tuple[Floats, Floats] | None:
+        if self.uncertainty is None:
+            return None
+        counts = arrays.class_counts(k)
+        least = most = self.accuracy(counts)
+        if self.observed.censored:  # then only bounds were measured
+            bounds = self.observed.bounds(np.minimum(counts, self.n_classes))
+            least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
+        rest = (counts, self.confidence, kind, probes_per_class)
+        return self.uncertainty.band(least, *rest)[0], self.uncertainty.band(most, *rest)[1]
+
+    def _last_above(self, target: float, side: int, reach: int) -> float:
+        """Return the last k before the lower (0) or upper (1) limit falls below `target`."""
+
+        def holds(k: Any) -> Any:
+            limits = self._band(k)
+            assert limits is not None  # asked only where there are limits
+            return limits[side] >= target - ROUND_OFF
+
+        # The first fall on a fine ladder, then the place between its last two rungs.
+        # K is one of them: past it the curve may start again higher up.
+        rungs = np.append(np.geomspace(1, reach, LADDER).round(), self.n_classes)
+        ladder = np.unique(rungs.astype(np.int64))
+        above = holds(ladder)
+        if above.all():
+            return math.inf if side else float(reach)
+        high = int(np.argmin(above))
+        low, high = int(ladder[high - 1]), int(ladder[high])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return float(low)
+
     def _curve(self) -> Curve:
         classes = curve_classes(self.n_classes, self.classes)
         region = np.where(classes <= self.n_classes, "observed", "forecast")
-        curve = Curve(classes, self.accuracy(classes), region)
-        for array in (curve.classes, curve.accuracy, curve.region):
-            array.flags.writeable = False
+        curve = Curve(classes, self.accuracy(classes), region, *(self._band(classes) or ()))
+        for array in (curve.classes, curve.accuracy, curve.region, curve.lower, curve.upper):
+            if array is not None:
+                array.flags.writeable = False
         return curve
 
     def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
-        values = self.accuracy(classes)
+        columns = [self.accuracy(classes).tolist()]
+        for limit in self._band(classes) or ():
+            columns.append(limit.tolist())
+        while len(columns) < 3:
+            columns.append([None] * len(classes))
         return [
-            {"classes": int(k), "accuracy": float(value)}
-            for k, value in zip(classes, values, strict=True)
+            {"classes": k, "accuracy": value, "lower": lower, "upper": upper}
+            for k, value, lower, upper in zip(classes.tolist(), *columns, strict=True)
         ]
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {
-            "classes": self.curve.classes,
-            "accuracy": self.curve.accuracy,
-            "region": self.curve.region,
-        }
+        held = {"classes": self.curve.classes, "accuracy": self.curve.accuracy}
+        if self.curve.lower is not None and self.curve.upper is not None:
+            held |= {"lower": self.curve.lower, "upper": self.curve.upper}
+        return held | {"region": self.curve.region}
 
     def _capacities(self) -> str:
         parts = []
@@ -351,15 +462,3 @@ def describe_capacity(held: int | float) -> str:
     """
     approximate = 100 <= held <= 1e12
     return ("about " if approximate else "") + about(held) + " classes"
-
-
-def _as_pilot(data: Any, labels: Any) -> Pilot:
-    if isinstance(data, Pilot):
-        if labels is not None:
-            raise ParameterError("a Pilot has its own labels; leave labels out.")
-        return data
-    if isinstance(data, str | os.PathLike):
-        return load(data, labels=labels)
-    if labels is None:
-        raise ParameterError("a score matrix needs labels: the true class of each row.")
-    return Pilot.from_scores(data, labels)

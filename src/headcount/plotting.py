@@ -80,6 +80,8 @@ class AccuracyDisplay(_Picture):
         Size of the pilot, marked on the curve.
     target : float, optional
         Draws a line at this accuracy.
+    lower, upper : ndarray, optional
+        Limits of the curve, drawn as a band.
 
     Attributes
     ----------
@@ -92,23 +94,41 @@ class AccuracyDisplay(_Picture):
     region: NDArray[np.str_]
     n_classes: int
     target: float | None = None
+    lower: NDArray[np.float64] | None = None
+    upper: NDArray[np.float64] | None = None
 
     @classmethod
     def from_forecast(cls, forecast: Forecast, *, target: float | None = None) -> Self:
         """Take the curve of a forecast."""
         curve = forecast.curve
         line = None if target is None else check_target(target)
-        return cls(curve.classes, curve.accuracy, curve.region, forecast.n_classes, line)
+        return cls(
+            curve.classes,
+            curve.accuracy,
+            curve.region,
+            forecast.n_classes,
+            line,
+            curve.lower,
+            curve.upper,
+        )
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture, column by column."""
-        return {"classes": self.classes, "accuracy": self.accuracy, "region": self.region}
+        held: dict[str, NDArray[Any]] = {"classes": self.classes, "accuracy": self.accuracy}
+        if self.lower is not None and self.upper is not None:
+            held |= {"lower": self.lower, "upper": self.upper}
+        return held | {"region": self.region}
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
         ax = self._take(ax)
         inside = self.classes <= self.n_classes
         outside = self.classes >= self.n_classes
+        if self.lower is not None and self.upper is not None:
+            ax.fill_between(
+                self.classes, self.lower, self.upper, color=ORANGE, alpha=0.2, linewidth=0,
+                label="interval",
+            )  # fmt: skip
         ax.plot(self.classes[inside], self.accuracy[inside], color=BLUE, label="measured")
         if outside.sum() > 1:
             ax.plot(

@@ -163,7 +163,7 @@ def refits(
     seed = arrays.whole_number(random_state, "random_state", 0)
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; choose 1, or -1 for all.")
-    sampler = sampler_for(pilot, estimator.needs, order)
+    sampler = sampler_for(pilot, estimator, order)
     refusals = [sampler.refusal(size) for size, _ in plan]
     todo = [
         (place, size, repeat)
@@ -201,17 +201,19 @@ def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]
     return np.unique(np.concatenate([grid, [n_classes, largest, *kept]])).astype(np.int64)
 
 
-def sampler_for(pilot: Pilot, needs: str = "losses", order: Any = None) -> Sampler:
+def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any = None) -> Sampler:
     """Return what draws subsets: with shared rivals where it is known who beat whom."""
+    only_losses = estimator is None or estimator.needs == "losses"
+    with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
     if pilot.has_scores or pilot._beats is not None:
-        only_losses = needs == "losses" and order is None
+        may_thin = only_losses and order is None
         try:
-            pilot.beats(SHORT_BEATS if only_losses else BEATS_BUDGET)
+            pilot.beats(SHORT_BEATS if may_thin else BEATS_BUDGET)
         except UnsupportedError:
-            if not only_losses:
+            if not may_thin:
                 raise
         else:
-            return SharedRivals(pilot, needs, order)
+            return SharedRivals(pilot, with_scores, order)
     if order is not None:
         raise UnsupportedError(
             "this pilot holds only counts, so classes cannot be drawn from it in a given order; "
@@ -225,13 +227,13 @@ class SharedRivals:
 
     shared_rivals = True
 
-    def __init__(self, pilot: Pilot, needs: str = "losses", order: Any = None) -> None:
+    def __init__(self, pilot: Pilot, with_scores: bool = False, order: Any = None) -> None:
         assert pilot.labels is not None  # a pilot with scores has labels
         names = pilot.canonical_classes() if order is None else _reordered(pilot, order)
         sources = np.isin(names, pilot.class_names[np.unique(pilot.labels)])
         self.sources, self.others = names[sources], names[~sources]
         self.n_sources = len(self.sources)
-        self.pilot = _without_scores(pilot) if needs == "losses" else pilot
+        self.pilot = pilot if with_scores else _without_scores(pilot)
 
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return the pilot of `size` random classes."""

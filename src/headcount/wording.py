@@ -23,6 +23,18 @@ def percent(value: float) -> str:
     return f"{value:.{digits}%}"
 
 
+def percent_range(lower: float, upper: float) -> str:
+    """Return an interval of shares in per cent.
+
+    Examples
+    --------
+    >>> percent_range(0.662, 0.748), percent_range(0.9981, 0.99954), percent_range(0.97, 1.0)
+    ('66-75%', '99.8-99.95%', '97-100%')
+    """
+    first, last = percent(lower), percent(upper)
+    return last if first == last else f"{first.removesuffix('%')}-{last}"
+
+
 def about(count: float) -> str:
     """Return a large number with two significant digits.
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from headcount import terminal
+from headcount.bench.cli_parts import (
+    Chosen,
+    Fresh,
+    Jobs,
+    Output,
+    Seed,
+    listed,
+    names_of,
+    settings_for,
+    show,
+)
+from headcount.bench.coverage_cli import calibration, coverage
 from headcount.errors import ParameterError
 from headcount.pilot_options import PilotFiles, reads_pilot
-
-if TYPE_CHECKING:
-    from headcount.bench.results import Results
-    from headcount.bench.runner import Settings
 
 bench_app = typer.Typer(
     name="bench",
@@ -24,22 +30,6 @@ bench_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-Output = Annotated[
-    Path | None,
-    typer.Option(help="Folder for the results; benchmarks/results/NAME by default."),
-]
-Seed = Annotated[int, typer.Option(help="All random draws follow from it.")]
-Jobs = Annotated[int, typer.Option(help="Workers; 0 for one a core.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what an earlier run finished.")]
-Chosen = Annotated[
-    str | None,
-    typer.Option(
-        "--methods",
-        help="Methods, e.g. kde,probit_normal:prior_classes=1; all but CleaneX by default.",
-        metavar="METHOD,METHOD,...",
-    ),
-]
 
 
 @bench_app.command()
@@ -72,11 +62,11 @@ def table1(
     from headcount.bench import table1 as experiment
     from headcount.bench.methods import chosen
 
-    sizes = [_whole(part, "--pilot-classes") for part in _listed(pilot_classes)]
-    fewer, wanted = _counts(fewer_repeats), chosen(_names(methods))
+    sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
+    fewer, wanted = _counts(fewer_repeats), chosen(names_of(methods))
     with terminal.progress():
         whole = pilot.load()
-        settings = _settings("table1", output, seed, jobs, fresh, pilot.inputs)
+        settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
         results = experiment.table1(
             whole,
             settings,
@@ -90,7 +80,7 @@ def table1(
         paths = results.write(settings.output, experiment.draw)
     columns = ["method", "from", "repeats", "refused", "forecast", "bias", "sd", "RMSE"]
     names = ["method", "pilot_classes", "repeats", "refused", "mean_forecast", "bias", "sd", "rmse"]
-    _show(results, columns, names, paths, 1)
+    show(results, columns, names, paths, 1)
 
 
 @bench_app.command()
@@ -106,9 +96,9 @@ def telugu(
     from headcount.bench import telugu as experiment
     from headcount.bench.methods import chosen
 
-    wanted = experiment.usual_methods() if methods is None else chosen(_names(methods))
+    wanted = experiment.usual_methods() if methods is None else chosen(names_of(methods))
     inputs = [file.path for file in experiment.score_files(folder)]
-    settings = _settings("telugu", output, seed, jobs, fresh, inputs)
+    settings = settings_for("telugu", output, seed, jobs, fresh, inputs)
     with terminal.progress():
         results = experiment.telugu(folder, settings, methods=wanted)
         paths = results.write(settings.output, experiment.draw)
@@ -116,7 +106,7 @@ def telugu(
     names = [
         "source", "classifier", "method", "pilot_classes", "measured", "forecast", "truth", "error",
     ]  # fmt: skip
-    _show(results, columns, names, paths, 3)
+    show(results, columns, names, paths, 3)
 
 
 @bench_app.command()
@@ -139,11 +129,11 @@ def classifiers(
     from headcount.bench import classifiers as experiment
     from headcount.bench.methods import chosen
 
-    wanted = chosen(_names(methods))
+    wanted = chosen(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
     with terminal.progress():
         points = experiment.read_drawings(drawings)
-        settings = _settings("classifiers", output, seed, jobs, fresh, [path])
+        settings = settings_for("classifiers", output, seed, jobs, fresh, [path])
         results = experiment.classifiers(
             points,
             settings,
@@ -159,7 +149,7 @@ def classifiers(
     names = [
         "classifier", "method", "measured", "truth", "gap", "mean_forecast", "bias", "sd", "rmse",
     ]  # fmt: skip
-    _show(results, columns, names, paths, 2)
+    show(results, columns, names, paths, 2)
 
 
 @bench_app.command()
@@ -173,13 +163,13 @@ def toy(
     """Compare theory and simulation of the bivariate-normal toy: figures 3-6 of paper 000."""
     from headcount.bench import toy as experiment
 
-    settings = _settings("toy", output, seed, jobs, fresh, [])
+    settings = settings_for("toy", output, seed, jobs, fresh, [])
     with terminal.progress():
         results = experiment.toy(settings, repeats=repeats)
         paths = results.write(settings.output, experiment.draw)
     columns = ["classes", "mean of label sets", "standard error", "theory", "errors apart"]
     names = ["classes", "mean", "standard_error", "theory", "errors_apart"]
-    _show(results, columns, names, paths, 0)
+    show(results, columns, names, paths, 0)
 
 
 @bench_app.command()
@@ -196,13 +186,13 @@ def figure10(
     """Forecast 2,000 Gaussian classes with six spline bases: Figure 10 of paper 000."""
     from headcount.bench import figure10 as experiment
 
-    settings = _settings("figure10", output, seed, jobs, fresh, [])
+    settings = settings_for("figure10", output, seed, jobs, fresh, [])
     with terminal.progress():
         results = experiment.figure10(settings, repeats=repeats, bounded=bounded)
         paths = results.write(settings.output, experiment.draw)
     columns = ["basis", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
     names = ["basis", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
-    _show(results, columns, names, paths, 1)
+    show(results, columns, names, paths, 1)
 
 
 @bench_app.command()
@@ -243,11 +233,11 @@ def cleanex(
     from headcount.bench import cleanex_figures, cleanex_populations
     from headcount.bench.methods import chosen
 
-    wanted = chosen(list(experiment.METHODS) if methods is None else _names(methods))
-    run = cleanex_populations.chosen_parts(None if parts is None else _listed(parts), data)
+    wanted = chosen(list(experiment.METHODS) if methods is None else names_of(methods))
+    run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
     pictures = cleanex_figures.pictures(run)
-    settings = _settings("cleanex", output, seed, jobs, fresh, inputs, pictures)
+    settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
     with terminal.progress():
         results = experiment.cleanex(
             settings, parts=run, faces=data, methods=wanted, repeats=repeats
@@ -255,37 +245,85 @@ def cleanex(
         paths = results.write(settings.output, cleanex_figures.draw)
     columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]
     names = ["experiment", "method", "k1", "k2", "rmse", "standard_error", "refused", "seconds"]
-    _show(results, columns, names, paths, 2, results.details["groups"])
+    show(results, columns, names, paths, 2, results.details["groups"])
 
 
-def _settings(
-    bench: str,
-    output: Path | None,
-    seed: int,
-    jobs: int,
-    fresh: bool,
-    inputs: list[Path],
-    pictures: Iterable[str] = ("",),
-) -> Settings:
-    """Return the settings, once the results are known to be writable."""
-    from headcount.bench.results import check_outputs
-    from headcount.bench.runner import Settings
-    from headcount.threads import thread_count
+@bench_app.command()
+def compare(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Holds omniglot_*.npz, definitions_tfidf.npz, lfw_dlib_pairs.npz and "
+            "telugu_*.npz; without it no real sets.",
+        ),
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Of simulations, real, problems, held-out; all by default.",
+            metavar="PART,PART,...",
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods; auto, probit_normal and the published ones by default.",
+            metavar="METHOD,METHOD,...",
+        ),
+    ] = None,
+    pilots: Annotated[
+        int | None, typer.Option(help="Pilots of each kind at most; 5 to 20 by default.")
+    ] = None,
+    fewer_pilots: Annotated[
+        str | None,
+        typer.Option(help="Pilots of each kind for slow methods.", metavar="METHOD=N,..."),
+    ] = None,
+    cleanex: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Journal with rows of CleaneX, may be repeated; that of bench cleanex by default.",
+            metavar="FILE",
+        ),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Hold the default forecast against every published method, and against its targets.
 
-    folder = Path("benchmarks", "results", bench) if output is None else output
-    settings = Settings(folder, seed, jobs or thread_count(), fresh)
-    settings.prepare()
-    check_outputs(folder, bench, inputs, pictures)
-    return settings
+    For example:
+
+    headcount bench compare --parts simulations --methods auto,regression --pilots 2
+    """
+    from headcount.bench import compare as experiment
+    from headcount.bench import compare_figures, compare_places
+    from headcount.bench.compare_targets import table
+
+    wanted = None if methods is None else experiment.methods_named(listed(methods))
+    fewer = _counts(fewer_pilots, "--fewer-pilots")
+    run = compare_places.chosen_parts(None if parts is None else listed(parts), data)
+    inputs = [*compare_places.inputs(run, data), *(cleanex or [])]
+    drawn = compare_figures.pictures(run)
+    settings = settings_for("compare", output, seed, jobs, fresh, inputs, drawn)
+    with terminal.progress():
+        results = experiment.compare(
+            settings, data=data, parts=run, methods=wanted, fewer=fewer, pilots=pilots, kept=cleanex
+        )
+        paths = results.write(settings.output, compare_figures.draw)
+    columns = ["part", "method", "from", "pilots", "refused", "RMSE", "s.e.", "95%", "auto there"]
+    names = ["part", "method", "k1", "pilots", "refused", "rmse", "standard_error", "p95",
+             "auto_there"]  # fmt: skip
+    show(results, columns, names, paths, 2, results.details["groups"])
+    for place in results.details["left_out"]:
+        terminal.complain("left out", f"{place} is of other pilots.")
+    terminal.say("")
+    terminal.show_table(*table(results.details["targets"]), 2)
 
 
-def _listed(text: str) -> list[str]:
-    """Split at commas, but not inside brackets, such as those of layers=(512,128)."""
-    return [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", text) if part.strip()]
-
-
-def _names(methods: str | None) -> list[str] | None:
-    return None if methods is None else _listed(methods)
+bench_app.command()(coverage)
+bench_app.command()(calibration)
 
 
 def _whole(text: str, name: str) -> int:
@@ -294,53 +332,20 @@ def _whole(text: str, name: str) -> int:
     return whole_number(text.replace("_", ""), name, 2)
 
 
-def _counts(text: str | None) -> dict[str, int]:
+def _counts(text: str | None, option: str = "--fewer-repeats") -> dict[str, int]:
     """Parse 'kde=50,regression=100'; the options of a method may hold = too."""
     found = {}
-    for part in _listed(text or ""):
+    for part in listed(text or ""):
         name, equals, count = part.rpartition("=")
         if not equals:
             raise ParameterError(
-                f"--fewer-repeats must look like METHOD=50, but has {part!r}; add a number."
+                f"{option} must look like METHOD=50, but has {part!r}; add a number."
             )
-        found[name] = _at_least_one(count)
+        found[name] = _at_least_one(count, option)
     return found
 
 
-def _at_least_one(text: str) -> int:
+def _at_least_one(text: str, option: str) -> int:
     from headcount.arrays import whole_number
 
-    return whole_number(text, "--fewer-repeats", 1)
-
-
-def _show(
-    results: Results,
-    columns: list[str],
-    names: list[str],
-    paths: list[Path],
-    left: int,
-    summary: list[dict[str, Any]] | None = None,
-) -> None:
-    """Print what was done, the table or its summary, what was refused, and where results are."""
-    terminal.say(results.about + "\n")
-    shown = results.rows if summary is None else summary
-    cells = [[_cell(row[name]) for name in names] for row in shown]
-    terminal.show_table(columns, cells, left)
-    ours = [row for row in results.rows if row.get("source", "headcount") == "headcount"]
-    for reason in dict.fromkeys(
-        f"{row['method']}: {row['why_refused']}" for row in ours if row.get("why_refused")
-    ):
-        terminal.complain("refused", reason)
-    resumed = results.run["tasks_resumed"]
-    done = f"{results.run['tasks']:,} tasks, {resumed:,} of them done before"
-    terminal.say(f"\n{done}, {results.run['seconds']:,.0f} s. Written: {_named(paths)}.")
-
-
-def _named(paths: list[Path]) -> str:
-    return ", ".join(path.name for path in paths) + f" in {paths[0].parent}"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return whole_number(text, option, 1)

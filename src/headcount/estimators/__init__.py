@@ -1,5 +1,6 @@
 """Methods that learn the law of favorability from a pilot, one a file."""
 
+from headcount.estimators.auto import Auto
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.cleanex import CleaneX
 from headcount.estimators.cleanex_fast import CleaneXFast
@@ -21,6 +22,7 @@ from headcount.estimators.regression import Regression, SplineRegression
 from headcount.estimators.score_tail import ScoreTail
 
 __all__ = [
+    "Auto",
     "METHODS",
     "BetaBinomial",
     "CleaneX",

@@ -73,12 +73,25 @@ class Auto(Extrapolator):
 
     alias = "auto"
     takes_censored = True
+    uses_scores = True
     about = "probit-normal, corrected by a network trained on random problems"
     cost = "about a second"
     advice = "the default: scores if there are any, or losses alone"
 
     def __init__(self, *, use_scores: bool = True) -> None:
         self.use_scores = use_scores
+
+    def stated_error(self, ratio: Any) -> Floats | None:
+        """Return the error that the networks expect at k / K, as standard deviations of log odds.
+
+        Past the largest ratio they know it goes on growing as it did at the end.
+        """
+        if self.ratios_ is None or self.spread_ is None:
+            return None
+        at, known = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
+        slope = (self.spread_[-1] - self.spread_[-2]) / (known[-1] - known[-2])
+        beyond = np.maximum(at - known[-1], 0.0) * max(float(slope), 0.0)
+        return np.asarray(np.interp(at, known, self.spread_) + beyond)
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         self.base_ = ProbitNormal().fit(pilot)

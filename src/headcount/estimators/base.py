@@ -30,6 +30,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         What the pilot must offer.
     takes_censored : bool
         Whether probes whose losses are only known from below can be used.
+    uses_scores : bool
+        Whether a method that needs only losses looks at scores where there are any.
     slow : bool
         Whether a fit takes so long that experiments leave it out unless it is asked for.
     about, cost, advice : str
@@ -41,6 +43,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     alias: ClassVar[str]
     needs: ClassVar[str] = "losses"
     takes_censored: ClassVar[bool] = False
+    uses_scores: ClassVar[bool] = False
     slow: ClassVar[bool] = False
     about: ClassVar[str]
     cost: ClassVar[str]
@@ -79,6 +82,13 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the fitted law, or the predicted curve of a method that has none."""
         check_is_fitted(self, "favorability_")
         return self.favorability_ or PredictedCurve.sample(self.predict, classes)
+
+    def stated_error(self, ratio: Any) -> NDArray[np.float64] | None:
+        """Return what the method itself says about its error at k / K, if anything.
+
+        As standard deviations of the log odds of accuracy.
+        """
+        return None
 
     @abstractmethod
     def _estimate(self, pilot: Pilot) -> Favorability | None:

@@ -195,7 +195,9 @@ def _by_marquardt(
     device: Any,
 ) -> tuple[list[Favorability], list[float]]:
     """Fit several networks a pilot, one after the other."""
-    report, laws, losses = reporter(), [], []
+    report = reporter()
+    laws: list[Favorability] = []
+    losses: list[float] = []
     total = STARTS * len(rows)
     for part, goal, tolerance, seed in zip(rows, goals, tolerances, seeds, strict=True):
         basis = networks.tensor(_directions(part.values), device)

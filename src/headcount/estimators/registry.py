@@ -5,6 +5,7 @@ from __future__ import annotations
 from sklearn.base import clone
 
 from headcount.errors import ParameterError
+from headcount.estimators.auto import Auto
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.cleanex import CleaneX
 from headcount.estimators.cleanex_fast import CleaneXFast
@@ -27,6 +28,7 @@ from headcount.estimators.score_tail import ScoreTail
 METHODS: dict[str, type[Extrapolator]] = {
     method.alias: method
     for method in (
+        Auto,
         ProbitNormal,
         Kde,
         Regression,
@@ -46,28 +48,27 @@ METHODS: dict[str, type[Extrapolator]] = {
         CleaneXFast,
     )
 }
-DEFAULT = ProbitNormal.alias
+DEFAULT = Auto.alias
 
 
 def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extrapolator:
-    """Return an unfitted estimator for an alias, for "auto", or for an instance (cloned).
+    """Return an unfitted estimator for an alias, or for an instance (cloned).
 
     Parameters
     ----------
     method : str or Extrapolator
-        An alias of `METHODS`, ``"auto"`` for the default, or an estimator with options of its own.
+        An alias of `METHODS`, ``"auto"`` being the default, or an estimator with own options.
     random_state : int, optional
         Given to methods made from an alias that draw random numbers.
     """
     if isinstance(method, Extrapolator):
         copy: Extrapolator = clone(method)
         return copy
-    alias = DEFAULT if method == "auto" else method
-    if alias not in METHODS:
+    if method not in METHODS:
         raise ParameterError(
-            f"unknown method {method!r}; choose one of auto, {', '.join(sorted(METHODS))}."
+            f"unknown method {method!r}; choose one of {', '.join(sorted(METHODS))}."
         )
-    estimator = METHODS[alias]()
+    estimator = METHODS[method]()
     if random_state is not None and "random_state" in estimator.get_params():
         estimator.set_params(random_state=random_state)
     return estimator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from headcount.errors import DataError, ParameterError
 from headcount.loading import files
@@ -13,7 +14,20 @@ from headcount.loading.options import COMMON, Options
 from headcount.loading.rows import ROWS, Rows, read_gallery, read_rows
 from headcount.pilot import Pilot
 
-__all__ = ["load", "pilot_from_neighbours", "pilot_from_trec"]
+__all__ = ["as_pilot", "load", "pilot_from_neighbours", "pilot_from_trec"]
+
+
+def as_pilot(data: Any, labels: Any = None) -> Pilot:
+    """Return what people hold as a pilot: one already, a file, or scores with labels."""
+    if isinstance(data, Pilot):
+        if labels is not None:
+            raise ParameterError("a Pilot has its own labels; leave labels out.")
+        return data
+    if isinstance(data, str | os.PathLike):
+        return load(data, labels=labels)
+    if labels is None:
+        raise ParameterError("a score matrix needs labels: the true class of each row.")
+    return Pilot.from_scores(data, labels)
 
 
 def load(

@@ -1,0 +1,269 @@
+"""How often nominal 90% intervals hold the truth.
+
+Random pilots of populations whose truth is known at up to twenty times as many classes: the
+simulations of paper 001, where pilots and truth are of different classes of one world, and real
+sets, where the whole set is the population and its observed curve the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headcount.arrays import whole_number
+from headcount.bench.coverage_pilots import (
+    NAME,
+    RATIOS,
+    SHARES,
+    SIMULATED,
+    SIZES,
+    WORLDS,
+    Setting,
+    families,
+    pilot_and_truth,
+    settings_of,
+)
+from headcount.bench.coverage_records import (
+    CONFIDENCE,
+    GOOD,
+    LEAST,
+    WIDEST,
+    cells,
+    errors_of,
+    examined,
+    judge,
+    mark,
+)
+from headcount.bench.figures import COLOURS, GREY, MARKERS, new_figure, plain
+from headcount.bench.journal import Record
+from headcount.bench.methods import chosen
+from headcount.bench.results import Results
+from headcount.bench.runner import Settings, Task, conduct, seed_for
+from headcount.errors import DataError
+from headcount.estimators import Extrapolator
+from headcount.uncertainty import ErrorModel
+
+# Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
+REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 480}
+DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
+
+
+def coverage(
+    settings: Settings,
+    *,
+    data: Path | None = None,
+    names: Sequence[str] | None = None,
+    method: str = "auto",
+    repeats: int | None = None,
+    ratios: Sequence[int] = RATIOS,
+    sizes: Sequence[int] = SIZES,
+    shares: Sequence[float] = SHARES,
+    worlds: Sequence[tuple[int, float, str, str]] = WORLDS,
+    model: ErrorModel | None = None,
+) -> Results:
+    """Hold intervals against the truth.
+
+    Fits are kept in the journal and intervals are made from them afterwards: a run with other
+    learned constants (`headcount.uncertainty.MODEL`) fits nothing again.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where to write, seed and workers.
+    data : path, optional
+        Folder of the real sets.
+    names : sequence of str, optional
+        Families; by default all that there are data for.
+    method : str
+        Whose forecasts; options may follow, as for `headcount.bench.methods.chosen`.
+    repeats : int, optional
+        Random pilots of each family, shared out among its settings (at least one each); by default
+        480 simulated ones and 100 of each real set.
+    ratios, sizes, shares, worlds
+        See `headcount.bench.coverage_pilots.settings_of`.
+    model : ErrorModel, optional
+        What was learned about errors; by default what `headcount.uncertainty` holds now.
+
+    Returns
+    -------
+    Results
+        A row for each family and ratio, over all its settings, and one for each setting and ratio.
+    """
+    (estimator,) = chosen([method]).values()
+    wanted = families(names, data)
+    pairs = [
+        (setting, repeat)
+        for family in wanted
+        for setting, count in _shared_out(
+            settings_of(
+                family, data, ratios=ratios, sizes=sizes, shares=shares, worlds=worlds
+            ),
+            REPEATS[family] if repeats is None else whole_number(repeats, "--repeats", 1),
+        )
+        for repeat in range(count)
+    ]  # fmt: skip
+    own = mark(estimator, DRAWN_BY)
+    tasks = [
+        Task(
+            f"{NAME}/{setting.key}@{setting.mark}/{repeat}/{estimator.alias}@{own}",
+            partial(look, setting, repeat, estimator, settings.seed),
+        )
+        for setting, repeat in pairs
+    ]
+    # All that outcomes depend on is in the keys, so that families can be run one after another.
+    records, run = conduct(NAME, tasks, {}, settings)
+    return Results(
+        bench=NAME,
+        about=_about(estimator.alias, len(tasks)),
+        seed=settings.seed,
+        options={
+            "method": estimator.alias if method == "auto" else method,
+            "families": wanted,
+            "repeats": repeats,
+            "ratios": list(ratios),
+            "sizes": list(sizes),
+            "shares": list(shares),
+            "confidence": CONFIDENCE,
+            "model": _model_used(records, model),
+        },
+        rows=judged_rows(pairs, records, model),
+        details=_details(pairs, records),
+        run=run | {"seconds_a_pilot": _seconds(pairs, records)},
+    )
+
+
+def _shared_out(found: Sequence[Setting], total: int) -> list[tuple[Setting, int]]:
+    return [(setting, math.ceil(total / len(found))) for setting in found]
+
+
+def look(setting: Setting, repeat: int, estimator: Extrapolator, seed: int) -> Record:
+    """Draw a pilot, forecast from it, and keep what its intervals and the truth are made of."""
+    pilot, known = pilot_and_truth(setting, repeat, seed)
+    own = seed_for(seed, NAME, "back-test", setting.key, repeat)
+    return examined(pilot, estimator, setting.classes, own) | known
+
+
+def judged_rows(
+    pairs: Sequence[tuple[Setting, int]], records: Sequence[Record], model: ErrorModel | None
+) -> list[dict[str, Any]]:
+    """Make all intervals under a model and summarise how often they hold the truth."""
+    found = [
+        one
+        for (setting, _), record in zip(pairs, records, strict=True)
+        if "accuracy" in record
+        for one in judge(
+            record, model, setting.ratios, family=setting.family, setting=setting.name
+        )
+    ]  # fmt: skip
+    if not found:
+        reasons = sorted({record["refused"] for record in records})
+        raise DataError(f"the method refused every pilot: {reasons[0]}")
+    return cells(found)
+
+
+def _model_used(records: Sequence[Record], model: ErrorModel | None) -> dict[str, Any] | None:
+    for record in records:
+        if "accuracy" in record:
+            return asdict(errors_of(record, model).model)
+    return None
+
+
+def _about(method: str, n_pilots: int) -> str:
+    low, high = GOOD
+    return (
+        f"How often nominal {CONFIDENCE:.0%} intervals for the expected accuracy at k classes "
+        f"hold the truth: forecasts by {method} from {n_pilots:,} random pilots of K classes. "
+        f"Aimed at: {low:.0%} to {high:.0%} for each family and k/K, no single setting under "
+        f"{LEAST:.0%}, mean width at most {WIDEST} times the 5-95% spread of the errors."
+    )
+
+
+def _details(pairs: Sequence[tuple[Setting, int]], records: Sequence[Record]) -> dict[str, Any]:
+    refusals: dict[str, int] = {}
+    for record in records:
+        if "refused" in record:
+            refusals[record["refused"]] = refusals.get(record["refused"], 0) + 1
+    return {
+        "settings": [
+            {
+                "family": setting.family,
+                "setting": setting.name,
+                "pilot_classes": setting.n_classes,
+                "ratios": list(setting.ratios),
+                "truth": [round(value, 6) for value in record["truth"]],
+            }
+            for (setting, repeat), record in zip(pairs, records, strict=True)
+            if repeat == 0
+        ],
+        "refused": refusals,
+        "notes": sorted({note for record in records for note in record["notes"]})[:20],
+    }
+
+
+def _seconds(pairs: Sequence[tuple[Setting, int]], records: Sequence[Record]) -> dict[str, float]:
+    spent: dict[str, list[float]] = {}
+    for (setting, _), record in zip(pairs, records, strict=True):
+        spent.setdefault(setting.family, []).append(record["seconds"])
+    return {family: round(float(np.mean(values)), 3) for family, values in spent.items()}
+
+
+# -- tables and pictures ---------------------------------------------------------------------------
+
+
+def pooled(results: Results) -> list[dict[str, Any]]:
+    """Return the rows over all settings of a family."""
+    return [row for row in results.rows if row["setting"] == "all"]
+
+
+def draw(results: Results) -> Any:
+    """Draw coverage, and width over spread, against the ratio; a line for each family."""
+    figure = new_figure(9.0, 3.8)
+    left, right = figure.subplots(1, 2)
+    held: dict[str, list[Mapping[str, Any]]] = {}
+    for row in pooled(results):
+        held.setdefault(row["family"], []).append(row)
+    left.axhspan(*GOOD, color=GREY, alpha=0.2, linewidth=0)
+    left.axhline(CONFIDENCE, color=GREY, linewidth=0.8)
+    right.axhline(WIDEST, color=GREY, linewidth=0.8)
+    for i, (family, rows) in enumerate(held.items()):
+        _draw_family(left, right, family, sorted(rows, key=lambda row: row["ratio"]), i)
+    left.set_ylabel("share of intervals that hold the truth")
+    right.set_ylabel("mean width / spread of errors")
+    left.set_ylim(top=1.02)
+    right.set_ylim(bottom=0)
+    for ax in (left, right):
+        ratios = sorted({row["ratio"] for row in pooled(results)})
+        ax.set_xscale("log")
+        ax.set_xticks(ratios, [f"{ratio:g}" for ratio in ratios])
+        ax.minorticks_off()
+        ax.set_xlabel("classes asked about / classes of the pilot")
+        plain(ax)
+    figure.legend(
+        *left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
+    )
+    return figure
+
+
+def _draw_family(
+    left: Any, right: Any, family: str, rows: Sequence[Mapping[str, Any]], i: int
+) -> None:
+    style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+    # Side by side, so that error bars can be told apart.
+    at = np.array([row["ratio"] for row in rows]) * 1.02**i
+    left.errorbar(
+        at,
+        [row["coverage"] for row in rows],
+        [row["standard_error"] for row in rows],
+        markersize=4,
+        linewidth=1,
+        label=family,
+        **style,
+    )
+    widths = [np.nan if row["width_ratio"] is None else row["width_ratio"] for row in rows]
+    right.plot(at, widths, markersize=4, linewidth=1, **style)

@@ -1,0 +1,101 @@
+"""`headcount bench coverage` and `calibration`: how far intervals can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headcount import terminal
+from headcount.bench.cli_parts import (
+    Fresh,
+    Jobs,
+    Method,
+    Output,
+    Seed,
+    names_of,
+    settings_for,
+    show,
+)
+from headcount.wording import counted
+
+# Columns and what they show, of the two experiments on intervals.
+COLUMNS = (
+    ["family", "k/K", "pilots", "coverage", "s.e.", "lowest", "width", "spread", "ratio",
+     "mean error", "new set", "grown set", "missed"],
+    ["family", "ratio", "pilots", "coverage", "standard_error", "lowest", "mean_width", "spread",
+     "width_ratio", "mean_error", "new_set", "grown_set", "missed"],
+)  # fmt: skip
+
+
+def coverage(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Holds omniglot_*.npz, definitions_tfidf.npz and lfw_dlib_pairs.npz; "
+            "without it only simulations.",
+        ),
+    ] = None,
+    families: Annotated[
+        str | None,
+        typer.Option(
+            help="Of simulations, omniglot, definitions, lfw; all by default.",
+            metavar="FAMILY,FAMILY,...",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            help="Random pilots a family; 480 simulated ones and 100 of each real set by default."
+        ),
+    ] = None,
+    method: Method = "auto",
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Count how often nominal 90% intervals hold the truth, up to 20 times the pilot's classes.
+
+    For example:
+
+    headcount bench coverage --families simulations --repeats 48
+    """
+    from headcount.bench import coverage as experiment
+    from headcount.bench import coverage_pilots
+
+    wanted = coverage_pilots.families(names_of(families), data)
+    with terminal.progress():
+        read = coverage_pilots.inputs(wanted, data)
+        settings = settings_for("coverage", output, seed, jobs, fresh, read)
+        results = experiment.coverage(
+            settings, data=data, names=wanted, method=method, repeats=repeats
+        )
+        paths = results.write(settings.output, experiment.draw)
+    show(results, *COLUMNS, paths, 1, experiment.pooled(results))
+    for reason, count in results.details["refused"].items():
+        terminal.complain("refused", f"{counted(count, 'pilot')}: {reason}")
+
+
+def calibration(
+    problems: Annotated[int, typer.Option(help="Random problems to learn from.")] = 600,
+    held_out: Annotated[int, typer.Option(help="Problems of held-out families, as a test.")] = 150,
+    method: Method = "auto",
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Learn what intervals take for granted about errors, on random problems; needs torch."""
+    from headcount.bench import calibration as experiment
+
+    settings = settings_for("calibration", output, seed, jobs, fresh, [])
+    with terminal.progress():
+        results = experiment.calibration(
+            settings, method=method, problems=problems, held_out=held_out
+        )
+        paths = results.write(settings.output, experiment.draw_coverage)
+    show(results, *COLUMNS, paths, 1, experiment.pooled(results))
+    terminal.say("\n" + results.details["text"])

@@ -1,0 +1,113 @@
+"""`headcount compare`: which of several systems will be the better one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headcount import terminal
+from headcount.errors import ParameterError, listening
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import counted, percent, plain
+
+if TYPE_CHECKING:
+    from headcount.comparison import Comparison
+
+
+@reads_pilot
+def compare(
+    pilot: PilotFiles,
+    others: Annotated[
+        list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
+    ],
+    classes: Annotated[
+        str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+    ],
+    names: Annotated[
+        str | None,
+        typer.Option(help="What to call them, e.g. old,new.", show_default="names of the files"),
+    ] = None,
+    method: Annotated[str, typer.Option(help="A method of 'headcount methods'.")] = "auto",
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print a row for each pair and number of classes.")
+    ] = False,
+) -> None:
+    """Say which of several systems will be ahead when there are many more classes.
+
+    Options that describe files hold for all of them. Measured on the same classes, systems are
+    compared class by class, which tells them apart better.
+
+    For example:
+
+    headcount compare old.npz new.npz --classes 1000,10000
+
+    headcount compare a.npy b.npy --labels who.txt --names resnet,vit --classes 10000
+    """
+    from headcount.cli import _numbers, _one_format
+    from headcount.comparing import compare as make_comparison
+
+    asked = _numbers(classes)
+    _one_format(as_json, as_csv)
+    files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
+    called = _names([file.path for file in files], names)
+    with terminal.progress(), listening() as heard:
+        found = make_comparison(
+            {name: file.load() for name, file in zip(called, files, strict=True)},
+            asked,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    if as_json:
+        answer = found.to_dict() | {"warnings": heard}
+        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+    elif as_csv:
+        sys.stdout.write(found.to_csv())
+    else:
+        _show(found)
+
+
+def _names(paths: list[Path], given: str | None) -> list[str]:
+    """Return a name for each file: as given, or its own, numbered where others have it too."""
+    if given is None:
+        stems = [path.stem for path in paths]
+        return [
+            stem if stems.count(stem) == 1 else f"{stem} ({number})"
+            for number, stem in enumerate(stems, start=1)
+        ]
+    named = [name.strip() for name in given.split(",")]
+    if len(named) != len(paths) or "" in named or len(set(named)) < len(named):
+        raise ParameterError(
+            f"--names must give each of the {len(paths)} pilots a name of its own, such as old,new."
+        )
+    return named
+
+
+def _show(found: Comparison) -> None:
+    made = found.forecasts
+    for name, one in made.items():
+        size = f"{counted(one.n_classes, 'class')}, {counted(one.n_probes, 'probe')}"
+        terminal.say(plain(f"{name}: {size}. Method: {one.method}."))
+    how = (
+        "The same classes and as many probes of each: what the systems share cancels."
+        if found.paired
+        else "Not the same classes or probes: the systems are compared as independent."
+    )
+    terminal.say(how + "\n")
+    rows = [
+        [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
+        for k in found.classes
+    ]
+    terminal.show_table(["classes", *map(plain, made)], rows)
+    terminal.say("\n" + "\n".join(found.sentences()))

@@ -1,0 +1,374 @@
+"""Which of several systems will be the better one when there are many more classes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr, ndtri
+
+from headcount.asking import asked_classes, curve_classes
+from headcount.backtest import HALVES, LEAST_HALF
+from headcount.comparison import Comparison, Crossing, Pair
+from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
+from headcount.estimators import Extrapolator, resolve
+from headcount.forecasting import Forecast, forecast
+from headcount.loading import as_pilot
+from headcount.pilot import Pilot
+from headcount.risk.costs import as_cost
+from headcount.risk.jackknife import Jackknife
+from headcount.subsampling import refits
+from headcount.wording import plain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_LEAD = 0.001  # in accuracy: less is no lead, so that curves which touch do not cross
+CHANCE_LEVEL = 0.9  # chances go with intervals of this level, whatever level is shown
+LATTICE = (4181, 2584)  # neighbours in the Fibonacci sequence
+EDGE = 1e-9
+CERTAIN = 40.0  # standard deviations
+INSIDE = 12  # numbers of classes up to K at which each class is left out in turn
+
+
+def compare(
+    pilots: Mapping[str, Any],
+    classes: Any,
+    *,
+    method: str | Extrapolator = "auto",
+    confidence: float = 0.9,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Comparison:
+    r"""Compare systems at numbers of classes you have not measured.
+
+    Parameters
+    ----------
+    pilots : mapping of str to Pilot or path
+        What was measured of each system, by name; two or more.
+    classes : int or sequence of int
+        Numbers of classes asked about.
+    method : str or Extrapolator
+        How to forecast, the same for all.
+    confidence : float
+        Level of the intervals.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Workers, as in joblib.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    The errors of two forecasts are taken as normal on the scale of log odds, with the standard
+    deviations that their own intervals have. The interval of the difference holds the middle 90%
+    (or what `confidence` says) of the differences of accuracies that then come about, and the
+    chance that the first is better is that of its log odds being the higher ones. Where a
+    back-test found forecasts too high or too low, they are first put where it would have them.
+
+    Where systems were measured on the same classes, with as many probes in each, their sampling
+    errors are correlated. Up to the pilot's size K the correlation is that of what the systems say
+    without each class in turn; beyond it, it changes as that of forecasts from the same random
+    halves of the classes does. Errors of extrapolating are taken as independent, although those of
+    similar systems are alike: intervals are rather too wide than too narrow. Classes that only
+    happen to bear the same names do no harm, for the correlation found is then near zero.
+
+    The interval of a crossing holds the numbers of classes at which the interval of the
+    difference holds zero.
+
+    References
+    ----------
+    Deng, Berg, Li and Fei-Fei, *What does classifying more than 10,000 image categories tell
+    us?*, ECCV 2010, found that the better system at 1,000 classes was the worse at 10,000.
+
+    Examples
+    --------
+    >>> from headcount import simulate
+    >>> pilots = {
+    ...     name: simulate.isotropic_gaussian(100, sigma=sigma, random_state=1).pilot
+    ...     for name, sigma in {"old": 0.6, "new": 0.4}.items()
+    ... }
+    >>> found = compare(pilots, 100, method="no-change")
+    >>> lead = found.pair("old", "new").at(100)
+    >>> found.paired, lead.upper < 0, lead.chance < 0.05
+    (True, True, True)
+    """
+    asked = asked_classes(classes)
+    held = _as_pilots(pilots)
+    forecasts = {
+        name: forecast(
+            pilot,
+            classes=asked,
+            method=method,
+            confidence=confidence,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        for name, pilot in held.items()
+    }
+    grid = curve_classes(max(pilot.n_classes for pilot in held.values()), asked)
+    known = {name: held[name] for name, made in forecasts.items() if made.uncertainty is not None}
+    together, notes = _shares(known, resolve(method, random_state), grid, random_state, n_jobs)
+    pairs = tuple(
+        _compared(one, two, forecasts, together, grid, confidence)
+        for one, two in itertools.combinations(held, 2)
+    )
+    if len(known) < len(held):
+        notes += ("No intervals: the method is too slow for a back-test.",)
+    return Comparison(forecasts, pairs, asked, float(confidence), notes)
+
+
+def are_paired(one: Pilot, two: Pilot) -> bool:
+    """Whether two pilots have the same classes, and as many probes in each.
+
+    Examples
+    --------
+    >>> one = Pilot.from_scores([[2, 1], [1, 3]], ["a", "b"], class_names=["a", "b"])
+    >>> two = Pilot.from_scores([[9, 5], [6, 7]], ["b", "a"], class_names=["b", "a"])
+    >>> are_paired(one, two)
+    True
+    """
+    counts = [_probes_by_class(pilot) for pilot in (one, two)]
+    return counts[0] is not None and counts[0] == counts[1]
+
+
+# -- inner workings --------------------------------------------------------------------------------
+
+
+def _as_pilots(pilots: Mapping[str, Any]) -> dict[str, Pilot]:
+    if not isinstance(pilots, Mapping) or len(pilots) < 2:
+        raise ParameterError(
+            'compare needs two or more pilots by name, such as {"old": pilot, "new": other}.'
+        )
+    held = {str(name): as_pilot(data) for name, data in pilots.items()}
+    if len(held) < len(pilots):
+        raise ParameterError("two of the systems have the same name; give each its own.")
+    for what in ("average", "tie_rule"):
+        ways = {getattr(pilot, what) for pilot in held.values()}
+        if len(ways) > 1:
+            warn(
+                f"the pilots have different {what} ({', '.join(sorted(ways))}), so that their "
+                "accuracies do not mean the same; make them alike.",
+                AssumptionWarning,
+            )
+    return held
+
+
+def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
+    """Return how many probes each class has; None where that, or who beat whom, is not known."""
+    if pilot.labels is None or not (pilot.has_scores or pilot._beats is not None):
+        return None
+    counts = np.bincount(pilot.labels, minlength=pilot.n_classes)
+    return dict(zip(pilot.class_names.tolist(), counts.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """What a system whose classes another one shares says without some of them.
+
+    `without_one` has a row for each class, in the order of their names, and a column for each
+    number of classes of `inside`; `halves` a row for each half and a column for each point of the
+    curve, as log odds.
+    """
+
+    probes: dict[Any, int]
+    inside: Ints
+    without_one: Floats
+    halves: Floats
+
+
+def _shares(
+    pilots: Mapping[str, Pilot],
+    estimator: Extrapolator,
+    grid: Ints,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[dict[str, _Shares], tuple[str, ...]]:
+    """Return what correlates systems that share their classes, and why it cannot be had."""
+    probes = {name: _probes_by_class(pilot) for name, pilot in pilots.items()}
+    found: dict[str, _Shares] = {}
+    for name, pilot in pilots.items():
+        own, half = probes[name], pilot.n_classes // 2
+        alone = not any(own == other for them, other in probes.items() if them != name)
+        if own is None or alone or half < LEAST_HALF:
+            continue
+        order = np.argsort(pilot.class_names, kind="stable")
+        inside = np.unique(np.geomspace(2, pilot.n_classes - 1, INSIDE).round().astype(np.int64))
+        try:
+            singles = Jackknife(pilot, as_cost("zero-one", pilot)).without_one(inside)[order]
+            drawn = refits(
+                pilot,
+                estimator,
+                [(half, HALVES)],
+                grid,
+                random_state=random_state,
+                n_jobs=n_jobs,
+                order=pilot.class_names[order],
+            ).sizes[0]
+        except UnsupportedError as error:
+            return {}, (f"Compared as if on other classes: {error}",)
+        if drawn.n_failed:  # which half is which is then not known any more
+            reason = f"{drawn.n_failed:,} of {HALVES:,} fits to halves of {plain(name)} failed"
+            return {}, (f"Compared as if on other classes: {reason}: {drawn.reason}",)
+        halves = np.asarray(logit(np.clip(drawn.curves, EDGE, 1 - EDGE)))
+        found[name] = _Shares(own, inside, singles, halves)
+    return found, ()
+
+
+def _shared_error(one: _Shares, two: _Shares, grid: Ints) -> Floats:
+    """Return the correlation of the sampling errors of two systems along the curve.
+
+    Up to the pilot's size from leaving out each class in turn; beyond it, as that at the pilot's
+    size changes over the same random halves.
+    """
+    inside, at = np.log(one.inside), np.log(grid)
+    near = np.interp(at, inside, _correlation(one.without_one, two.without_one))
+    halves = _correlation(one.halves, two.halves)
+    change = halves - np.interp(inside[-1], at, halves)
+    return np.clip(near + np.where(at > inside[-1], change, 0.0), -1.0, 1.0)
+
+
+def _correlation(one: Floats, two: Floats) -> Floats:
+    """Return the correlation of each two columns; zero where one of them is constant."""
+    one, two = one - one.mean(axis=0), two - two.mean(axis=0)
+    spread = np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0))
+    known = spread > 0
+    return np.where(known, (one * two).sum(axis=0) / np.where(known, spread, 1.0), 0.0)
+
+
+def _compared(
+    one: str,
+    two: str,
+    forecasts: Mapping[str, Forecast],
+    together: Mapping[str, _Shares],
+    grid: Ints,
+    confidence: float,
+) -> Pair:
+    own, other = together.get(one), together.get(two)
+    shared, paired = np.zeros(len(grid)), False
+    if own is not None and other is not None and own.probes == other.probes:
+        shared, paired = _shared_error(own, other, grid), True
+    made = forecasts[one], forecasts[two]
+    difference = made[0].accuracy(grid) - made[1].accuracy(grid)
+    chance = lower = upper = None
+    gap = _gap(made, grid, shared)
+    if gap is not None:
+        lower, upper = gap.interval(confidence)
+        lower, upper = np.minimum(lower, difference), np.maximum(upper, difference)
+        chance = gap.chance()
+    crossing = _crossing((one, two), made, grid, difference, lower, upper)
+    return Pair(one, two, paired, grid, difference, lower, upper, chance, crossing)
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """Log odds of two systems along the curve: middles (2, points), errors, their correlation."""
+
+    grid: Ints
+    middles: Floats
+    errors: Floats
+    correlation: Floats
+    multiplier: Callable[[float], float]
+
+    def interval(self, confidence: float) -> tuple[Floats, Floats]:
+        """Return quantiles of the difference of accuracies whose log odds have normal errors."""
+        z = self._heavier(confidence) * _normal_pairs()
+        rest = np.sqrt(1 - self.correlation**2)
+        first = z[0][:, None] * self.errors[0]
+        second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * self.errors[1]
+        apart = expit(self.middles[0] + first) - expit(self.middles[1] + second)
+        ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        lower, upper = np.where(self.grid == 1, 0.0, ends)
+        return lower, upper
+
+    def chance(self) -> Floats:
+        """Return the chance that the log odds of the first are the higher ones."""
+        apart = self.middles[0] - self.middles[1]
+        shared = 2 * self.correlation * self.errors[0] * self.errors[1]
+        error = np.sqrt(np.maximum((self.errors**2).sum(axis=0) - shared, 0.0))
+        error = self._heavier(CHANCE_LEVEL) * error
+        known = error > 0
+        steps = np.where(known, apart / np.where(known, error, 1.0), CERTAIN * np.sign(apart))
+        return np.where(self.grid == 1, 0.5, ndtr(steps))
+
+    def _heavier(self, confidence: float) -> float:
+        """Return how much wider an interval is than that of a normal error."""
+        return self.multiplier(confidence) / float(ndtri((1 + confidence) / 2))
+
+
+def _normal_pairs() -> Floats:
+    """Return two normal variables, evenly spread instead of random: a Fibonacci lattice."""
+    size, step = LATTICE
+    place = np.arange(size)
+    return np.asarray(ndtri((np.array([place, place * step % size]) + 0.5) / size))
+
+
+def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:
+    """Return how the log odds differ; `shared` correlates the errors of sampling."""
+    known = [held.uncertainty for held in made if held.uncertainty is not None]
+    if len(known) < len(made):
+        return None
+    middles = []
+    for held, u in zip(made, known, strict=True):
+        value = np.asarray(held.accuracy(grid))
+        # An interval of no width, which holds the estimate: its other end is the middle, where
+        # the back-test would have the estimate.
+        ends = u.band(value, grid, 0.0)
+        middles.append(logit(np.clip(ends[0] + ends[1] - value, EDGE, 1 - EDGE)))
+    errors = np.array([u.error(grid) for u in known])
+    sampling = known[0].sampling(grid) * known[1].sampling(grid)
+    total = errors[0] * errors[1]
+    r = shared * np.where(total > 0, sampling / np.where(total > 0, total, 1.0), 0.0)
+    return _Gap(grid, np.array(middles), errors, np.clip(r, -1.0, 1.0), known[0].multiplier)
+
+
+def _crossing(
+    names: tuple[str, str],
+    made: tuple[Forecast, Forecast],
+    grid: Ints,
+    difference: Floats,
+    lower: Floats | None,
+    upper: Floats | None,
+) -> Crossing | None:
+    """Return the last crossing of the curves; its interval is where the band holds zero."""
+    leads = np.flatnonzero(np.abs(difference) > LEAST_LEAD)
+    turns = np.flatnonzero(np.diff(np.sign(difference[leads])))
+    if len(turns) == 0:
+        return None
+    start, stop = leads[turns[-1]], leads[turns[-1] + 1]
+    sign = float(np.sign(difference[start]))
+    low, high = int(grid[start]), int(grid[stop])
+    while high - low > 1:
+        middle = (low + high) // 2
+        ahead = sign * float(made[0].accuracy(middle) - made[1].accuracy(middle)) > 0
+        low, high = (middle, high) if ahead else (low, middle)
+    before, after = names if sign > 0 else names[::-1]
+    if lower is None or upper is None:
+        return Crossing(low, before, after, None, None)
+    # How surely the first is ahead before, and the other one after: above zero where it is sure.
+    ahead_before, ahead_after = (lower, -upper) if sign > 0 else (-upper, lower)
+    sure = np.flatnonzero((ahead_before > 0) & (grid <= low))
+    from_start = min(_zero(grid, ahead_before, int(sure[-1]), 1), low) if len(sure) else None
+    sure = np.flatnonzero((ahead_after > 0) & (grid > low))
+    to_stop = max(_zero(grid, ahead_after, int(sure[0]), -1), low) if len(sure) else None
+    return Crossing(low, before, after, from_start, to_stop)
+
+
+def _zero(grid: Ints, values: Floats, sure: int, step: int) -> int:
+    """Return where values, above zero at `sure`, reach zero on the way to the next point.
+
+    Interpolated in the logarithm of the number of classes.
+    """
+    other = sure + step
+    if not 0 <= other < len(grid) or values[other] > 0:
+        return int(grid[sure])
+    share = values[sure] / (values[sure] - values[other])
+    found = np.log(grid[sure]) + share * (np.log(grid[other]) - np.log(grid[sure]))
+    return round(float(np.exp(found)))

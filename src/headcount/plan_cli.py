@@ -1,0 +1,79 @@
+"""`headcount plan`: how large a pilot must be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headcount import terminal
+from headcount.errors import ParameterError, listening
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import about, counted
+
+if TYPE_CHECKING:
+    from headcount.planning import Plan
+
+
+@reads_pilot
+def plan(
+    pilot: PilotFiles,
+    classes: Annotated[
+        str, typer.Option(help="Number of classes to know the accuracy at.", metavar="K")
+    ],
+    half_width: Annotated[
+        float, typer.Option(help="To within how much; 0.03 is plus or minus 3 points.")
+    ],
+    probes_per_class: Annotated[
+        float | None,
+        typer.Option(help="Of the pilot to come.", show_default="as many as now"),
+    ] = None,
+    method: Annotated[str, typer.Option(help="A method of 'headcount methods'.")] = "auto",
+    confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.9,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say how many classes and probes a pilot needs, from a small one that is there.
+
+    For example:
+
+    headcount plan small.npz --classes 10000 --half-width 0.03
+    """
+    from headcount.cli import _numbers
+    from headcount.planning import plan as make_plan
+
+    asked = _numbers(classes)
+    if len(asked) != 1:
+        raise ParameterError("--classes takes one number here; plan for each on its own.")
+    with terminal.progress(), listening() as heard:
+        found = make_plan(
+            pilot.load(),
+            asked[0],
+            half_width,
+            method=method,
+            confidence=confidence,
+            probes_per_class=probes_per_class,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    if as_json:
+        terminal.say(json.dumps(found.to_dict() | {"warnings": heard}, allow_nan=False, indent=2))
+    else:
+        _show(found)
+
+
+def _show(found: Plan) -> None:
+    size = f"{counted(found.n_classes, 'class')}, {counted(found.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {found.method}.\n")
+    terminal.say("\n".join(found.sentences()))
+    if len(found.options) > 1:
+        terminal.say("\nSizes that would do:\n")
+        rows = [
+            [about(option.classes), f"{option.probes_per_class:.3g}", about(option.probes)]
+            for option in found.options
+        ]
+        terminal.show_table(["classes", "probes of each", "probes in all"], rows)

@@ -1,0 +1,467 @@
+r"""How far a forecast may be off: two sources of error, and the intervals that follow.
+
+Errors are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so that intervals
+stay within 0 and 1.
+
+**Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
+size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
+competitor; see `headcount.risk.jackknife`). Beyond it, the error at K grows as the spread of the
+forecasts from random halves of the classes grows from K to k.
+
+**Extrapolating.** Past the pilot the shape of the curve is assumed, and errors of shape grow with
+k / K. Two things are known about them. The back-test shows how far off the method is on these
+data, :math:`b(\rho)`, when it forecasts K from :math:`K / \rho` classes; a share of that is
+expected again at :math:`\rho K`. The rest was learned on simulated problems of all kinds, where
+the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`,
+
+.. math::
+
+   \operatorname{logit} \hat A(k) - \operatorname{logit} A(k) \approx \lambda\, b(\rho) + z\, s(k),
+   \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
+
+J being the standard error at K and v the variance over the halves. The quantiles of z are those
+found on the simulated problems.
+
+A method that states its own error (`Extrapolator.stated_error`), learned together with its
+forecast, replaces the first two terms by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, gammaln
+from scipy.special import logit as log_odds
+
+from headcount import arrays
+from headcount.backtest import Backtest
+from headcount.errors import DataError, ParameterError, UnsupportedError
+from headcount.estimators import Extrapolator
+from headcount.observed import Observed, observe
+from headcount.pilot import Pilot
+from headcount.uncertainty_exchange import read_uncertainty
+
+Floats = NDArray[np.float64]
+
+KINDS = ("expected", "new_set", "grown_set")
+TINY = 1e-12
+NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
+LOSSES_A_TIE = {"random": 0.5, "lose": 1.0, "win": 0.0}
+POINTS = 12  # numbers of classes up to K at which the jackknife is done
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """What was learned about errors on simulated problems.
+
+    Attributes
+    ----------
+    growth : float
+        Power of the growth of the spread over the halves, beta.
+    blind_growth : float
+        What stands in for the logarithm of that growth, per unit of log(k / K), without halves.
+    scale, power : float
+        c and gamma.
+    doubt, share : float
+        c' and lambda: what the back-test's bias adds to the spread and to the middle.
+    stated : float
+        Factor of the error that a method states itself, for methods that do.
+    levels, quantiles : tuple of float
+        Quantiles of the absolute value of z.
+    """
+
+    growth: float
+    blind_growth: float
+    scale: float
+    power: float
+    doubt: float
+    share: float
+    levels: tuple[float, ...]
+    quantiles: tuple[float, ...]
+    stated: float = 1.0
+
+    def multiplier(self, confidence: float) -> float:
+        """Return how many standard deviations hold so large a share of the errors."""
+        return float(np.interp(confidence, self.levels, self.quantiles))
+
+
+# From 286 random problems and `probit_normal`, as `headcount bench calibration` does it.
+MODEL = ErrorModel(
+    growth=1.06,
+    blind_growth=0.3,
+    scale=0.023,
+    power=1.93,
+    doubt=0.95,
+    share=0.62,
+    levels=(0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0),
+    quantiles=(0.0, 0.69, 1.36, 1.76, 2.36, 3.7, 6.0),
+)
+# For methods that state their own error: from 197 such problems and `auto`, and 37 of families that
+# it has not been trained on. There the back-test's bias told nothing new; some doubt is kept for
+# pilots unlike all of them.
+STATED_MODEL = replace(
+    MODEL,
+    doubt=0.3,
+    share=0.0,
+    stated=1.0,
+    quantiles=(0.0, 0.65, 1.22, 1.7, 2.15, 2.9, 5.0),
+)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The error of a forecast at any number of classes, on the scale of log odds.
+
+    Made by `assess`: what the pilot and its back-test say, and what was learned about errors. Under
+    another `model` (see `under`) everything follows again, without refitting.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        Size of the pilot.
+    grid : ndarray of int64
+        Numbers of classes.
+    observed_error : ndarray
+        Standard error of the observed curve there; beyond the pilot, that at its own size.
+    growth : ndarray or None
+        Logarithm of how much the variance over the halves has grown there since K; None without
+        halves.
+    bias : ndarray
+        Mean error of the back-test at the same k / K.
+    class_variance, probe_variance : float
+        Variance of the accuracy measured on random sets of K classes: what the choice of classes
+        and what the finite number of probes gives.
+    probes_per_class : float
+        Mean number of probes of a class that has any.
+    observed : float
+        Accuracy measured at K.
+    shared_rivals : bool
+        False where only counts are known, so that what probes share by meeting the same rivals is
+        missing.
+    stated : ndarray or None
+        Error that the method itself states on the grid.
+    told_apart : bool
+        False where no class has two probes, or all probes are right (or wrong), so that the two
+        variances cannot be told from each other; `class_variance` then holds both.
+    model : ErrorModel
+        What was learned.
+    """
+
+    n_classes: int
+    n_probes: int
+    grid: NDArray[np.int64]
+    observed_error: Floats
+    growth: Floats | None
+    bias: Floats
+    class_variance: float
+    probe_variance: float
+    probes_per_class: float
+    observed: float
+    shared_rivals: bool = True
+    told_apart: bool = True
+    stated: Floats | None = None
+    model: ErrorModel = MODEL
+
+    def under(self, model: ErrorModel) -> Uncertainty:
+        """Return the same with something else learned about errors."""
+        return replace(self, model=model)
+
+    @property
+    def shift(self) -> Floats:
+        """By how much the forecast is expected to be too high on the grid."""
+        return self.model.share * self.bias
+
+    @property
+    def sampling_error(self) -> Floats:
+        """Standard deviation from the choice of classes and probes on the grid."""
+        growth = self.model.blind_growth * self._reach if self.growth is None else self.growth
+        grown = self.observed_error * np.exp(self.model.growth / 2 * growth)
+        if self.stated is None:
+            return np.asarray(grown)
+        # What a method states is the whole error; the sampling part cannot be more.
+        whole = self.model.stated * self.stated
+        return np.asarray(np.where(self._reach > 0, np.minimum(grown, whole), grown))
+
+    @property
+    def extrapolation_error(self) -> Floats:
+        """Standard deviation of the error of shape on the grid."""
+        if self.stated is None:
+            shape = self.model.scale * self._reach**self.model.power
+        else:
+            rest = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
+            shape = np.sqrt(np.where(self._reach > 0, np.maximum(rest, 0.0), 0.0))
+        return np.hypot(shape, self.model.doubt * np.abs(self.bias))
+
+    @property
+    def _reach(self) -> Floats:
+        return np.log(np.maximum(self.grid / self.n_classes, 1.0))
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def sampling(self, k: Any) -> Floats:
+        """Return the standard deviation from the choice of classes and probes."""
+        return self._at(k, self.sampling_error)
+
+    def extrapolation(self, k: Any) -> Floats:
+        """Return the standard deviation of the error of shape; zero up to the pilot's size."""
+        return self._at(k, self.extrapolation_error)
+
+    def error(self, k: Any) -> Floats:
+        """Return the standard deviation of the error of the expected accuracy."""
+        return np.hypot(self.sampling(k), self.extrapolation(k))
+
+    def multiplier(self, confidence: float) -> float:
+        """Return how many standard deviations to either side an interval takes."""
+        return self.model.multiplier(confidence)
+
+    def band(
+        self,
+        accuracy: Any,
+        k: Any,
+        confidence: float,
+        kind: str = "expected",
+        probes_per_class: float | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return lower and upper limits around accuracies at k.
+
+        Parameters
+        ----------
+        accuracy, k : array_like
+            Estimates and the numbers of classes they are for.
+        confidence : float
+            Share of such intervals that hold the truth.
+        kind : {"expected", "new_set", "grown_set"}
+            What the truth is: the expected accuracy among k classes, the accuracy on one new set
+            of k random classes, or on one that contains the pilot's own.
+        probes_per_class : float, optional
+            Probes a class of the test that measures the accuracy of the set; without end by
+            default.
+        """
+        counts, values = arrays.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+        error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
+        half = 0.5 / self.n_probes
+        middle = log_odds(np.clip(values, half, 1 - half)) - self._at(counts, self.shift)
+        reach = self.multiplier(confidence) * error
+        lower, upper = expit(middle - reach), expit(middle + reach)
+        # With every probe right (or wrong) nothing speaks against one (or nought).
+        lower = np.where(values <= half, 0.0, np.minimum(lower, values))
+        upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
+        one = counts == 1
+        return np.where(one, 1.0, lower), np.where(one, 1.0, upper)
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        held: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            held[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return held | {"model": asdict(self.model)}
+
+    @classmethod
+    def from_dict(cls, held: Mapping[str, Any]) -> Uncertainty:
+        """Return what `to_dict` wrote, refused if it is something else."""
+        try:
+            parts = read_uncertainty(held)
+            return cls(**parts | {"model": ErrorModel(**parts["model"])})
+        except DataError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise DataError(
+                f"these are no errors of a forecast: {error}; write it again."
+            ) from error
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _at(self, k: Any, values: Floats) -> Floats:
+        """Interpolate in log k; past the grid, go on as it ended."""
+        at, grid = np.log(arrays.class_counts(k)), np.log(self.grid)
+        inside = np.interp(at, grid, values)
+        if len(grid) < 2:
+            return inside
+        slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
+        return np.asarray(np.where(at > grid[-1], values[-1] + slope * (at - grid[-1]), inside))
+
+    def _variance(
+        self, accuracy: Floats, k: Floats, kind: str, probes_per_class: float | None
+    ) -> Floats:
+        """Variance of the difference between the estimate and what `kind` asks for."""
+        arrays.choice(kind, "kind", KINDS)
+        sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
+        if kind == "expected":
+            return np.asarray(sampled + other)
+        classes, probes = self._set_variance(accuracy, k, probes_per_class)
+        if kind == "new_set":
+            both = classes + probes if self.told_apart else np.maximum(classes, probes)
+            return np.asarray(sampled + other + both)
+        if (k < self.n_classes).any():
+            raise ParameterError(
+                f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
+                "or more, or for kind='new_set'."
+            )
+        # The pilot's classes are part of the set: what they add to the estimate and to the
+        # accuracy of the set has the same sign, and the rest of the set is new.
+        own = self.n_classes / k
+        if not self.told_apart:
+            # Linear in the share of classes in the variance, so that the worst is none or all.
+            alike = classes - 2 * np.sqrt(sampled * own * classes)
+            return np.asarray(sampled + other + np.maximum(alike, probes))
+        whole = self.class_variance + self.probe_variance
+        by_class = self.class_variance / whole if whole > 0 else 1.0
+        shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
+        return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
+
+    def _set_variance(
+        self, accuracy: Floats, k: Floats, probes_per_class: float | None
+    ) -> tuple[Floats, Floats]:
+        """Variance of the accuracy on one set of k classes, from classes and from probes.
+
+        That at K shrinks as 1 / k, and on the way accuracy leaves or nears the middle, where it
+        varies most: as A (1 - A).
+        """
+        half = 0.5 / self.n_probes
+        here = np.clip(self.observed, half, 1 - half)
+        there = np.clip(accuracy, half, 1 - half)
+        scale = self.n_classes / k / (here * (1 - here)) / (there * (1 - there))
+        probes = 0.0
+        if probes_per_class is not None:
+            often = arrays.positive(probes_per_class, "probes_per_class")
+            once = self.probe_variance if self.told_apart else self.class_variance
+            probes = once * self.probes_per_class / often
+        return np.asarray(self.class_variance * scale), np.asarray(probes * scale)
+
+
+def assess(
+    pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None
+) -> Uncertainty:
+    """Return how far forecasts from a pilot may be off.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        Of the same method on the same pilot; without steps where there are too few classes.
+    fitted : Extrapolator, optional
+        The fitted method, which may state its own error.
+    """
+    n_classes, grid, seen = pilot.n_classes, backtest.grid, observe(pilot)
+    half = 0.5 / pilot.n_probes
+    at_pilot = float(seen.accuracy(n_classes))
+    middle = np.clip(at_pilot, half, 1 - half)
+    inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
+    spread, shared = _observed_error(pilot, seen, inside)
+    shown = np.clip(seen.accuracy(inside), half, 1 - half)
+    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
+    error = np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
+    x = np.log(np.maximum(grid / n_classes, 1.0))
+    whole = float(error[-1] * middle * (1 - middle)) ** 2
+    known = _probe_variance(pilot)
+    stated = None if fitted is None else fitted.stated_error(grid / n_classes)
+    within = 0.0 if known is None else min(known, whole)
+    return Uncertainty(
+        n_classes=n_classes,
+        n_probes=pilot.n_probes,
+        grid=grid,
+        observed_error=np.interp(np.log(grid), np.log(inside), error),
+        growth=_growth(backtest, half, x),
+        bias=_bias(backtest, middle, half, x),
+        class_variance=whole - within,
+        probe_variance=within,
+        probes_per_class=_probes_per_class(pilot),
+        observed=at_pilot,
+        shared_rivals=shared,
+        told_apart=known is not None and bool(spread[-1] > TINY),
+        stated=stated,
+        model=MODEL if stated is None else STATED_MODEL,
+    )
+
+
+def _observed_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
+    """Return the standard error of the observed accuracy, and whether rivals are in it."""
+    if pilot.has_scores:
+        from headcount.risk.asymptotics import accuracy_standard_error
+
+        try:
+            return accuracy_standard_error(pilot, k), True
+        except UnsupportedError:
+            pass
+    chances = _chances(pilot, k)
+    apart = pilot.weights * (chances - seen.accuracy(k)[:, None])
+    if pilot.labels is None:
+        return np.sqrt(np.square(apart).sum(axis=1)), False
+    total = [np.bincount(pilot.labels, row, pilot.n_classes) for row in apart]
+    return np.sqrt(np.square(total).sum(axis=1)), False
+
+
+def _chances(pilot: Pilot, k: NDArray[np.int64]) -> Floats:
+    """Chance of each probe to be right among k classes, a row for each k.
+
+    Where ties are broken at random, one is taken for half a loss.
+    """
+    rivals = pilot.n_classes - 1
+    unbeaten = rivals - pilot.losses - pilot.ties * LOSSES_A_TIE[pilot.tie_rule]
+    draws = (k - 1)[:, None]
+    with np.errstate(invalid="ignore"):
+        log = gammaln(unbeaten + 1) - gammaln(np.maximum(unbeaten - draws, -0.5) + 1)
+    whole = gammaln(rivals + 1) - gammaln(rivals - draws + 1)
+    return np.where(unbeaten >= draws, np.exp(np.minimum(log - whole, 0.0)), 0.0)
+
+
+def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
+    """Mean error of the back-test's log odds, as a straight line in the logarithm of the ratio.
+
+    Steps from fewer classes are noisier and count less; a ridge keeps the slope small where all
+    of them are.
+    """
+    total, squares = 0.0, RIDGE
+    for step in backtest.steps:
+        said = log_odds(np.clip(step.forecasts, half, 1 - half))
+        weight, at = 1 / (float(np.var(said)) + NOISE**2), float(np.log(step.ratio))
+        total += weight * at * float(np.mean(said) - log_odds(middle))
+        squares += weight * at**2
+    return total / squares * x
+
+
+def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
+    """Logarithm of how much the variance over the halves grows beyond the pilot's size."""
+    if len(backtest.halves) < 2:
+        return None
+    spread = log_odds(np.clip(backtest.halves, half, 1 - half)).var(axis=0, ddof=1)
+    here = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
+    if here <= TINY:  # all right or all wrong, but for round-off
+        return None
+    return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)
+
+
+def _probe_variance(pilot: Pilot) -> float | None:
+    """Variance of the accuracy at K that comes from the finite number of probes of each class.
+
+    None where no class has two probes: then it cannot be told from that of classes.
+    """
+    if pilot.labels is None:
+        return None
+    share = {"random": 1 / (1.0 + pilot.ties), "lose": pilot.ties == 0, "win": 1.0}
+    right = (pilot.losses == 0) * share[pilot.tie_rule]
+    count = np.bincount(pilot.labels, minlength=pilot.n_classes)
+    several = count >= 2
+    if not several.any():
+        return None
+    mean = np.bincount(pilot.labels, right, pilot.n_classes) / np.maximum(count, 1)
+    squares = np.bincount(pilot.labels, (right - mean[pilot.labels]) ** 2, pilot.n_classes)
+    weight = np.bincount(pilot.labels, pilot.weights, pilot.n_classes)
+    held = np.zeros(pilot.n_classes)
+    held[several] = squares[several] / (count[several] - 1)
+    held[(count == 1)] = held[several].mean()
+    return float(np.sum(weight**2 * held / np.maximum(count, 1)))
+
+
+def _probes_per_class(pilot: Pilot) -> float:
+    if pilot.labels is None:
+        return 1.0
+    return pilot.n_probes / len(np.unique(pilot.labels))

@@ -1,0 +1,397 @@
+import csv
+import io
+import itertools
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import expit, ndtri
+
+import headcount
+from command_line import read_json
+from headcount import ParameterError, Pilot, compare, simulate, theory
+from headcount.comparing import _crossing, _Gap, _normal_pairs, are_paired
+from headcount.comparison import Crossing, Pair, crossing_sentence, lead_sentence
+from headcount.estimators import ProbitNormal
+
+QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
+QUICK = {"method": "no-change"}
+
+
+def two_systems(seed, n_classes=60, sigmas=(0.9, 0.7), n_dims=10):
+    """Two recognisers of the same probes, one with more noise; known centres, so known laws."""
+    rng = np.random.default_rng(seed)
+    centres, noise = rng.normal(size=(2, n_classes, n_dims))
+    labels = np.arange(n_classes)
+    return {
+        name: Pilot.from_embeddings(centres + sigma * noise, labels, centres)
+        for name, sigma in zip("AB", sigmas, strict=True)
+    }
+
+
+def scores_of(pilot):
+    return np.concatenate([block for _, block in pilot.score_blocks()])
+
+
+def made(difference, lower, upper, chance=0.9, crossing=None, names=("A", "B")):
+    values = [np.array([v]) for v in (difference, lower, upper, chance)]
+    return Pair(*names, True, np.array([1000]), *values, crossing)
+
+
+# -- the interval and the chance -------------------------------------------------------------------
+
+
+def gap(middles, errors, correlation):
+    n = np.shape(middles)[1]
+    return _Gap(
+        np.full(n, 100),
+        np.asarray(middles),
+        np.asarray(errors),
+        np.broadcast_to(correlation, n),
+        lambda level: float(ndtri((1 + level) / 2)),
+    )
+
+
+def test_the_lattice_is_as_good_as_normal_pairs():
+    one, two = _normal_pairs()
+    assert abs(one.mean()) < 1e-3
+    assert abs(two.mean()) < 1e-3
+    assert one.var() == pytest.approx(1, abs=0.005)
+    assert two.var() == pytest.approx(1, abs=0.005)
+    assert abs(np.mean(one * two)) < 0.005
+    for a, b in itertools.product((-1.5, 0.0, 1.0), repeat=2):
+        share = np.mean((one < a) & (two < b))
+        assert share == pytest.approx(np.mean(one < a) * np.mean(two < b), abs=0.002)
+
+
+def test_small_errors_follow_the_delta_method():
+    a, b, errors, r = 0.8, 0.6, (0.01, 0.02), 0.7
+    slopes = np.array([a * (1 - a), b * (1 - b)]) * errors
+    spread = math.sqrt(slopes[0] ** 2 + slopes[1] ** 2 - 2 * r * slopes[0] * slopes[1])
+    middles = np.log([[a / (1 - a)], [b / (1 - b)]])
+    lower, upper = gap(middles, [[e] for e in errors], r).interval(0.9)
+    reach = ndtri(0.95) * spread
+    assert lower[0] == pytest.approx(a - b - reach, abs=0.01 * reach)
+    assert upper[0] == pytest.approx(a - b + reach, abs=0.01 * reach)
+
+
+@pytest.mark.parametrize("r", [-0.5, 0.0, 0.9])
+def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
+    # 2,000 systems: a share of 0.9 has the standard error 0.007, one of a half 0.011.
+    rng = np.random.default_rng(1)
+    n, errors = 2000, np.array([[0.4], [0.3]])
+    # Chances are those of a flat prior, so differences are drawn evenly and far.
+    truths = np.array([[1.0], [1.0]]) + rng.uniform(-2, 2, size=(2, n))
+    z = rng.normal(size=(2, n))
+    noise = errors * np.array([z[0], r * z[0] + math.sqrt(1 - r**2) * z[1]])
+    found = gap(truths + noise, np.broadcast_to(errors, (2, n)), r)
+    pieces = [
+        gap(found.middles[:, i : i + 250], found.errors[:, i : i + 250], r).interval(0.9)
+        for i in range(0, n, 250)
+    ]
+    lower, upper = np.concatenate(pieces, axis=1)
+    true = expit(truths[0]) - expit(truths[1])
+    assert np.mean((lower <= true) & (true <= upper)) == pytest.approx(0.9, abs=0.022)
+    chance = found.chance()
+    # Ends are quantiles on a lattice, chances are exact: they may differ where it is close.
+    clear = (np.abs(chance - 0.95) > 0.002) & (np.abs(chance - 0.05) > 0.002)
+    np.testing.assert_array_equal((lower > 0)[clear], (chance > 0.95)[clear])
+    np.testing.assert_array_equal((upper < 0)[clear], (chance < 0.05)[clear])
+    for low, high in itertools.pairwise([0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]):
+        chosen = (chance >= low) & (chance < high)
+        error = 0.5 / math.sqrt(chosen.sum())
+        assert np.mean(true[chosen] > 0) == pytest.approx(chance[chosen].mean(), abs=3 * error)
+
+
+def test_heavier_tails_widen_intervals_and_temper_chances():
+    plain = gap([[1.0], [0.5]], [[0.3], [0.2]], 0.0)
+    heavy = _Gap(*list(vars(plain).values())[:4], lambda level: 2 * ndtri((1 + level) / 2))
+    assert np.diff(heavy.interval(0.9), axis=0) > 1.8 * np.diff(plain.interval(0.9), axis=0)
+    assert 0.5 < heavy.chance()[0] < plain.chance()[0]
+
+
+def test_nothing_is_ahead_of_its_equal():
+    same = gap([[1.0, 1.0], [1.0, 0.9]], [[0.0, 0.0], [0.0, 0.0]], 0.0)
+    assert same.chance().tolist() == [0.5, 1.0]
+
+
+@QUIET
+def test_a_difference_at_the_pilots_size_is_covered_and_pairing_narrows_it():
+    # Truth from theory. 16 pilots: a share of 0.9 has the standard error 0.075; three of those.
+    sigmas, n_classes = (0.9, 0.7), 60
+    laws = [theory.IsotropicGaussian(10, sigma, None) for sigma in sigmas]
+    truth = float(laws[0].accuracy(n_classes) - laws[1].accuracy(n_classes))
+    held, narrower, sure = [], [], []
+    for seed in range(16):
+        pilots = two_systems(100 + seed, n_classes, sigmas)
+        lead = compare(pilots, n_classes, **QUICK).pairs[0].at(n_classes)
+        held.append(lead.lower <= truth <= lead.upper)
+        sure.append(lead.chance)
+        if seed < 2:
+            names = [f"other {i}" for i in range(n_classes)]
+            strange = Pilot.from_scores(scores_of(pilots["B"]), np.array(names), class_names=names)
+            found = compare({"A": pilots["A"], "B": strange}, n_classes, **QUICK)
+            alone = found.pairs[0].at(n_classes)
+            assert not found.paired
+            assert alone.difference == pytest.approx(lead.difference)
+            narrower.append((lead.upper - lead.lower) / (alone.upper - alone.lower))
+    assert np.mean(held) >= 0.9 - 3 * 0.075
+    assert max(narrower) < 0.8
+    # A is the worse one, as most pilots should know.
+    assert np.mean(np.array(sure) < 0.5) > 0.9
+
+
+# -- crossing --------------------------------------------------------------------------------------
+
+
+@QUIET
+def test_the_better_at_1000_is_seen_to_be_the_worse_at_10000():
+    # As Deng et al. found. Few probes are easy and few hopeless: steep; many of both: flat.
+    steep, flat = theory.probit_normal_law(3.8, 0.6), theory.probit_normal_law(4.3, 1.7)
+    assert steep.accuracy(1000) - flat.accuracy(1000) > 0.05
+    assert steep.accuracy(10000) - flat.accuracy(10000) < -0.1
+    grid = np.arange(2, 10_000)
+    truth = int(grid[np.flatnonzero(steep.accuracy(grid) > flat.accuracy(grid))[-1]])
+    pilots = {
+        name: simulate.from_favorability(law, 300, probes_per_class=2, random_state=i).pilot
+        for i, (name, law) in enumerate({"steep": steep, "flat": flat}.items())
+    }
+    found = compare(pilots, [1000, 10_000], method=ProbitNormal())
+    (pair,) = found.pairs
+    assert pair.at(300).lower > 0
+    assert pair.at(1000).difference > 0 > pair.at(10_000).difference
+    assert pair.at(10_000).chance < 0.2
+    crossing = pair.crossing
+    assert (crossing.before, crossing.after) == ("steep", "flat")
+    assert 1000 < crossing.classes < 10_000
+    # Who is ahead past 10,000 classes need not be sure from 300.
+    assert crossing.lower < truth < (crossing.upper or math.inf)
+    assert found.sentences()[-1].startswith("steep is ahead up to about")
+
+
+def curves(*exponents):
+    """Stand-ins for forecasts, whose accuracies are 1 - (log10 k / 4)^exponent."""
+    return tuple(
+        SimpleNamespace(accuracy=lambda k, e=e: 1 - (np.log10(np.asarray(k)) / 4) ** e)
+        for e in exponents
+    )
+
+
+def test_a_crossing_is_found_to_the_class_and_its_interval_is_where_the_band_holds_zero():
+    grid = np.unique(np.geomspace(2, 9000, 40).round().astype(np.int64))
+    pair = curves(2.0, 1.0)
+    # Shift the second so that they cross once, at a k solved for by hand.
+    pair[1].accuracy = lambda k: 0.9 - np.log10(np.asarray(k)) / 4 + 0.0
+    difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
+    # 1 - y^2 = 0.9 - y, so y = (1 + sqrt(1.4)) / 2 > 1: no crossing, the first is ahead.
+    assert _crossing(("A", "B"), pair, grid, difference, None, None) is None
+    pair[1].accuracy = lambda k: 1.1 - np.log10(np.asarray(k)) / 4
+    difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
+    # 1 - y^2 = 1.1 - y: y = (1 -+ sqrt(0.6)) / 2, of which the second is the last crossing.
+    last = 10 ** (4 * (1 + math.sqrt(0.6)) / 2)
+    found = _crossing(("A", "B"), pair, grid, difference, difference - 0.05, difference + 0.05)
+    assert found.classes == math.floor(last)
+    assert (found.before, found.after) == ("A", "B")
+    # The band holds zero where |y - y^2 - 0.1| < 0.05; solved for again.
+    ends = [10 ** (4 * (1 + math.sqrt(1 - 4 * (0.1 + s))) / 2) for s in (0.05, -0.05)]
+    assert found.lower == pytest.approx(ends[0], rel=0.02)
+    assert found.upper == pytest.approx(ends[1], rel=0.02)
+    turned = _crossing(
+        ("B", "A"), pair[::-1], grid, -difference, -difference - 0.05, -difference + 0.05
+    )
+    assert turned == found
+    wide = _crossing(("A", "B"), pair, grid, difference, difference - 9, difference + 9)
+    assert (wide.classes, wide.lower, wide.upper) == (found.classes, None, None)
+    none = _crossing(("A", "B"), pair, grid, difference, None, None)
+    assert (none.classes, none.lower, none.upper) == (found.classes, None, None)
+
+
+def test_curves_that_only_touch_do_not_cross():
+    grid = np.array([2, 10, 100, 1000])
+    difference = np.array([0.0005, -0.0005, 0.0009, -0.2])
+    assert _crossing(("A", "B"), curves(1, 2), grid, difference, None, None) is None
+
+
+# -- pairing ---------------------------------------------------------------------------------------
+
+
+def small(labels, names, **options):
+    scores = [[float(label == name) for name in names] for label in labels]
+    return Pilot.from_scores(scores, labels, class_names=names, **options)
+
+
+def test_pilots_are_paired_by_names_and_probes_whatever_their_order():
+    one = small(["a", "a", "b", "c"], ["a", "b", "c"])
+    assert are_paired(one, small(["c", "a", "b", "a"], ["c", "b", "a"]))
+    assert not are_paired(one, small(["a", "b", "b", "c"], ["a", "b", "c"]))
+    assert not are_paired(one, small(["a", "a", "b"], ["a", "b", "c"]))
+    assert not are_paired(one, small(["a", "a", "b", "d"], ["a", "b", "d"]))
+    assert not are_paired(one, small(["a", "a", "b", "c"], ["a", "b", "c", "d"]))
+    counts = Pilot.from_losses([0, 1, 0, 0], 3, labels=[0, 0, 1, 2])
+    assert not are_paired(counts, counts)
+
+
+@QUIET
+def test_the_order_of_rows_and_classes_does_not_matter():
+    pilots = two_systems(3, 30)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(30), rng.permutation(30)
+    mixed = Pilot.from_scores(scores_of(pilots["B"])[rows][:, columns], rows, class_names=columns)
+    plain = compare(pilots, [30, 100], **QUICK)
+    other = compare({"A": pilots["A"], "B": mixed}, [30, 100], **QUICK)
+    assert plain.paired
+    assert other.paired
+    for k in (30, 100):
+        expected, found = vars(plain.pairs[0].at(k)), vars(other.pairs[0].at(k))
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+@QUIET
+def test_a_system_is_not_ahead_of_itself():
+    pilot = two_systems(4, 30)["A"]
+    found = compare({"one": pilot, "two": pilot}, [30], **QUICK)
+    lead = found.pairs[0].at(30)
+    assert (lead.difference, lead.chance) == (0.0, 0.5)
+    # All sampling error is shared, so nothing is left of it where nothing is extrapolated.
+    assert lead.upper - lead.lower < 1e-6
+    assert found.pairs[0].crossing is None
+
+
+@QUIET
+def test_three_systems_make_three_pairs_and_some_may_be_paired():
+    pilots = two_systems(5, 30)
+    pilots["C"] = simulate.isotropic_gaussian(40, sigma=0.8, random_state=0).pilot
+    found = compare(pilots, [30], **QUICK)
+    assert [(p.first, p.second, p.paired) for p in found.pairs] == [
+        ("A", "B", True),
+        ("A", "C", False),
+        ("B", "C", False),
+    ]
+    assert not found.paired
+    ab, ac, bc = (pair.at(30).difference for pair in found.pairs)
+    assert ab + bc == pytest.approx(ac)
+    assert found.pair("A", "C") is found.pairs[1]
+    with pytest.raises(ParameterError, match="'C' is not compared with 'A'"):
+        found.pair("C", "A")
+    with pytest.raises(ParameterError, match="41 classes were not asked about"):
+        found.pairs[0].at(41)
+
+
+@QUIET
+def test_counts_are_compared_as_independent():
+    one = Pilot.from_losses(np.arange(40) % 3, 40, labels=np.arange(40))
+    two = Pilot.from_losses(np.arange(40) % 5, 40, labels=np.arange(40))
+    found = compare({"one": one, "two": two}, 40, **QUICK)
+    assert not found.paired
+    assert found.pairs[0].at(40).lower < found.pairs[0].at(40).difference
+
+
+@QUIET
+def test_one_class_is_no_difference():
+    lead = compare(two_systems(6, 30), [1, 30], **QUICK).pairs[0].at(1)
+    assert vars(lead) == {
+        "classes": 1, "difference": 0.0, "lower": 0.0, "upper": 0.0, "chance": 0.5
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("pilots", [{}, {"A": None}, [1, 2]])
+def test_one_system_cannot_be_compared(pilots):
+    with pytest.raises(ParameterError, match="two or more pilots"):
+        compare(pilots, 100)
+
+
+def test_names_that_print_alike_are_refused():
+    pilot = two_systems(0, 12)["A"]
+    with pytest.raises(ParameterError, match="the same name"):
+        compare({1: pilot, "1": pilot}, 12)
+
+
+@QUIET
+def test_pilots_averaged_in_different_ways_are_warned_of():
+    labels = np.repeat(np.arange(12), 2)
+    scores = np.random.default_rng(0).normal(size=(24, 12)) + 2 * np.eye(12)[labels]
+    pilots = {way: Pilot.from_scores(scores, labels, average=way) for way in ("macro", "micro")}
+    with pytest.warns(headcount.AssumptionWarning, match="different average"):
+        compare(pilots, 12, **QUICK)
+
+
+# -- ways out --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def result():
+    pilots = two_systems(7, 40)
+    with pytest.warns(headcount.ExtrapolationWarning):
+        return compare({"=A,\n": pilots["A"], "<B>": pilots["B"]}, [40, 4000], **QUICK)
+
+
+def test_json_holds_the_forecasts_and_the_differences(result):
+    held = read_json(result.to_json())
+    assert held == json.loads(json.dumps(result.to_dict()))
+    assert list(held["forecasts"]) == ["=A,\n", "<B>"]
+    assert held["forecasts"]["<B>"] == result.forecasts["<B>"].to_dict()
+    (pair,) = held["pairs"]
+    assert (held["paired"], pair["paired"], held["classes"]) == (True, True, [40, 4000])
+    lead = result.pairs[0].at(4000)
+    assert pair["differences"][1] == vars(lead)
+
+
+def test_csv_and_frame_have_a_row_a_pair_and_number_of_classes(result):
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert [row["first"] for row in rows] == ["'=A,\n"] * 2
+    frame = result.to_frame()
+    assert frame["first"].tolist() == ["=A,\n"] * 2
+    assert frame["classes"].tolist() == [int(row["classes"]) for row in rows] == [40, 4000]
+    for row, (_, held) in zip(rows, frame.iterrows(), strict=True):
+        assert float(row["difference"]) == held["difference"]
+        gap = float(row["accuracy_first"]) - float(row["accuracy_second"])
+        assert gap == pytest.approx(held["difference"])
+
+
+def test_repr_and_html_are_safe(result):
+    assert repr(result).startswith("Comparison of =A,?, <B> (paired)\n  At 40 classes")
+    assert "&lt;B&gt;" in result._repr_html_()
+    assert "<B>" not in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "pair, words",
+    [
+        (made(0.04, 0.01, 0.07), "A is ahead of B by 4 points (1 to 7)."),
+        (made(-0.04, -0.07, -0.01), "B is ahead of A by 4 points (1 to 7)."),
+        (
+            made(0.01, -0.02, 0.04, 0.71),
+            "A and B cannot be told apart: A seems ahead by 1 point (2 behind to 4 ahead), with a "
+            "chance of 71% to be the better one.",
+        ),
+        (
+            made(-0.01, -0.02, 0.04, 0.29),
+            "A and B cannot be told apart: B seems ahead by 1 point (4 behind to 2 ahead), with a "
+            "chance of 71% to be the better one.",
+        ),
+    ],
+)
+def test_leads_in_words(pair, words):
+    assert lead_sentence(pair, 1000) == f"At 1,000 classes {words}"
+
+
+def test_a_lead_without_interval_in_words():
+    pair = Pair("A", "B", False, np.array([9]), np.array([0.1]), None, None, None, None)
+    assert lead_sentence(pair, 9) == "At 9 classes A is ahead of B by 10 points."
+    assert vars(pair.at(9))["chance"] is None
+
+
+@pytest.mark.parametrize(
+    "ends, words",
+    [
+        ((1234, 5678), " (likely between 1,200 and 5,600)"),
+        ((1234, None), " (likely past 1,200)"),
+        ((None, 5678), " (likely before 5,600, and perhaps nowhere)"),
+        ((None, None), ", which is not sure"),
+    ],
+)
+def test_crossings_in_words(ends, words):
+    said = crossing_sentence(Crossing(2345, "A", "B", *ends))
+    assert said == f"A is ahead up to about 2,300 classes{words}, B beyond."
