@@ -15,7 +15,7 @@ from headcount import arrays
 from headcount.asking import asked_classes, curve_classes, either
 from headcount.backtest import Backtest
 from headcount.backtest import backtest as run_backtest
-from headcount.checks import Check, run_checks
+from headcount.checks import Check, finding, run_checks
 from headcount.curves import PredictedCurve
 from headcount.errors import (
     ExtrapolationWarning,
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 TARGETS = (0.9, 0.8, 0.5)
 TEXTS = (".json", ".csv")
-TOO_FAR = "HC011"
+TOO_FAR, LESS = "HC011", "HC019"
 LADDER = 400
 
 
@@ -121,6 +121,8 @@ def forecast(
         checks = run_checks(
             pilot, observed, law, asked=asked, backtest=tested if tested and tested.steps else None
         )
+        if estimator.note_:
+            checks += (finding(LESS, estimator.note_),)
         for check in checks:
             if check.code == TOO_FAR:
                 warn(check.message, ExtrapolationWarning)

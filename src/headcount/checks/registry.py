@@ -47,6 +47,7 @@ TABLE = (
     Entry("HC016", "Lists cut too early", "error", counts.heavy_censoring),
     Entry("HC017", "More training data did not help", "warning"),
     Entry("HC018", "Training sizes forecast badly", "warning"),
+    Entry("HC019", "The method has less to go by", "info"),
 )
 CHECKS = {entry.code: entry for entry in TABLE}
 

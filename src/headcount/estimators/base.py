@@ -36,6 +36,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         Whether a fit takes so long that experiments leave it out unless it is asked for.
     about, cost, advice : str
         One phrase each for `headcount methods`: what it does, what it costs, when to use it.
+    note_ : str
+        Set by `fit` where the method had less to go by than it can use: one sentence.
     favorability_ : Favorability or None
         Set by `fit`; None for a method that is no mixture, which then overrides `predict`.
     """
@@ -49,6 +51,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     cost: ClassVar[str]
     advice: ClassVar[str]
 
+    note_: str = ""
     favorability_: Favorability | None
 
     def fit(self, pilot: Pilot) -> Self:

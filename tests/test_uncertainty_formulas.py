@@ -1,0 +1,224 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from headcount import (
+    Pilot,
+    forecast,
+    observe,
+    simulate,
+)
+from headcount.backtest import Backtest, BacktestStep
+from headcount.risk.asymptotics import accuracy_standard_error
+from headcount.uncertainty import KINDS, NOISE, RIDGE, ErrorModel, Uncertainty, assess
+from interval_pilots import bare, counts, gaussian
+
+
+@pytest.fixture(scope="module")
+def result():
+    return forecast(gaussian(), classes=[60, 120], method="probit_normal")
+
+
+# -- the formulas ----------------------------------------------------------------------------------
+
+PLAIN = ErrorModel(
+    growth=1.5, blind_growth=0.7, scale=0.2, power=0.5, doubt=0.3, share=0.4,
+    levels=(0.0, 0.9, 1.0), quantiles=(0.0, 2.0, 4.0),
+)  # fmt: skip
+GRID = np.array([10, 100, 1000])
+
+
+def made_up(**changed):
+    fields = {
+        "n_classes": 100, "n_probes": 500, "grid": GRID,
+        "observed_error": np.array([0.1, 0.3, 0.3]), "growth": np.array([0, 0, 0.8]),
+        "bias": np.array([0, 0, -0.25]), "class_variance": 9e-4, "probe_variance": 4e-4,
+        "probes_per_class": 5.0, "observed": 0.8, "model": PLAIN,
+    }  # fmt: skip
+    return Uncertainty(**fields | changed)
+
+
+def test_band_follows_the_formula():
+    x = math.log(10)
+    spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.8) + (0.2 * x**0.5) ** 2 + (0.3 * 0.25) ** 2)
+    lower, upper = made_up().band(0.6, 1000, 0.9)
+    middle = logit(0.6) + 0.4 * 0.25  # the back-test was too low, so the truth is higher
+    np.testing.assert_allclose([lower, upper], expit([middle - 2 * spread, middle + 2 * spread]))
+    lower, upper = made_up().band(0.8, 100, 0.9)
+    np.testing.assert_allclose([lower, upper], expit([logit(0.8) - 0.6, logit(0.8) + 0.6]))
+    lower, upper = made_up(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
+    spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.7 * x) + (0.2 * x**0.5) ** 2 + 0.075**2)
+    np.testing.assert_allclose([lower, upper], expit([middle - spread, middle + spread]))
+
+
+def test_an_estimate_is_held_even_where_the_back_test_says_it_is_wrong():
+    far = made_up(bias=np.array([0, 0, -9.0]), model=PLAIN)
+    lower, upper = far.band(0.6, 1000, 0.01)
+    assert lower == 0.6 < upper
+
+
+def test_between_and_past_the_grid_errors_follow_log_k():
+    known = made_up()
+    at = known.sampling([100, 1000])
+    assert known.sampling(round(10**2.5)) == pytest.approx(at.mean(), rel=1e-3)
+    assert known.sampling(10_000) == pytest.approx(at[1] + (at[1] - at[0]))
+    assert known.extrapolation([2, 10, 100]).tolist() == [0, 0, 0]
+
+
+def test_sets_follow_the_formula():
+    known = made_up()
+    classes, probes = known._set_variance(np.array(0.5), np.array(400.0), 2)
+    # Variance of accuracy: a quarter for four times the classes, 0.25 for 0.16 from A (1 - A),
+    # and 5 / 2 for two probes in place of five; over (A (1 - A))^2 for log odds.
+    assert float(classes) == pytest.approx(9e-4 / 4 * 0.25 / 0.16 / 0.25**2)
+    assert float(probes) == pytest.approx(4e-4 / 4 * 2.5 * 0.25 / 0.16 / 0.25**2)
+    sampled = known.sampling(400) ** 2 + known.extrapolation(400) ** 2
+    found = known._variance(np.array(0.5), np.array(400.0), "new_set", 2)
+    assert float(found) == pytest.approx(sampled + classes + probes)
+
+
+def test_a_grown_set_is_what_draws_of_classes_and_probes_say():
+    # Means of random parts, drawn: the estimate has those of the pilot's classes and its probes,
+    # the set those of all its classes and of its own test.
+    rng = np.random.default_rng(0)
+    n, k, per_class, r = 100, 250, 5, 2
+    known = made_up(
+        observed=0.5, observed_error=np.full(3, math.sqrt(13e-4) / 0.25), growth=np.zeros(3),
+        bias=np.zeros(3), model=ErrorModel(1, 0, 0, 1, 0, 0, (0.0, 1.0), (0.0, 1.0)),
+    )  # fmt: skip
+    by_class = rng.normal(0, math.sqrt(9e-4 * n), size=(20_000, k))
+    noise = math.sqrt(4e-4 * n * per_class)
+    estimate = by_class[:, :n].mean(axis=1) + rng.normal(
+        0, noise / math.sqrt(n * per_class), 20_000
+    )
+    grown = by_class.mean(axis=1) + rng.normal(0, noise / math.sqrt(k * r), 20_000)
+    variance = float(known._variance(np.array(0.5), np.array(float(k)), "grown_set", r))
+    # A variance over 20,000 draws has a standard error of 1%.
+    assert variance * 0.25**2 == pytest.approx(np.var(estimate - grown), rel=0.04)
+
+
+def test_bias_is_a_line_through_the_steps_of_the_back_test():
+    pilot = counts()
+    grid = np.array([2, 200, 400, 2000])
+    steps = (
+        BacktestStep(100, 2.0, (0.7, 0.6), 0.5),
+        BacktestStep(40, 5.0, (0.8, 0.5, 0.6), 0.5),
+    )
+    halves = np.array([[0.9, 0.6, 0.5, 0.3], [0.8, 0.5, 0.4, 0.1], [0.9, 0.4, 0.3, 0.2]])
+    known = assess(pilot, Backtest(200, "none", 0.5, steps, grid, halves))
+    truth = logit(float(observe(pilot).accuracy(200)))
+    rows = [
+        (1 / (np.var(logit(s.forecasts)) + NOISE**2), math.log(s.ratio),
+         np.mean(logit(s.forecasts)) - truth)
+        for s in steps
+    ]  # fmt: skip
+    slope = sum(w * x * y for w, x, y in rows) / (RIDGE + sum(w * x * x for w, x, _ in rows))
+    np.testing.assert_allclose(known.bias, slope * np.log([1, 1, 2, 10]), atol=1e-12)
+    spread = logit(halves).var(axis=0, ddof=1)
+    np.testing.assert_allclose(known.growth, np.log(spread / spread[1]) * (grid > 200))
+
+
+def test_up_to_the_pilot_the_error_is_that_of_the_jackknife(result):
+    pilot, ks = gaussian(), np.array([2, 60])
+    accuracy = observe(pilot).accuracy(ks)
+    error = accuracy_standard_error(pilot, ks) / (accuracy * (1 - accuracy))
+    inside = np.clip(accuracy, 0.5 / 180, 1 - 0.5 / 180)
+    found = result.uncertainty.sampling(ks)
+    assert found[1] == pytest.approx(error[1], rel=1e-9)
+    assert found[0] == pytest.approx(
+        accuracy_standard_error(pilot, 2) / (inside[0] * (1 - inside[0])), rel=1e-9
+    )
+
+
+def test_counts_with_labels_vary_by_class():
+    # Two probes of each class that are always alike are worth one.
+    losses = np.random.default_rng(0).integers(0, 2, 100)
+    alone = bare(Pilot.from_losses(losses, 100, labels=np.arange(100)))
+    twins = bare(Pilot.from_losses(np.repeat(losses, 2), 100, labels=np.repeat(np.arange(100), 2)))
+    strangers = bare(Pilot.from_losses(np.repeat(losses, 2), 100))
+    np.testing.assert_allclose(twins.observed_error, alone.observed_error)
+    np.testing.assert_allclose(strangers.observed_error, alone.observed_error / math.sqrt(2))
+    share = float(observe(Pilot.from_losses(losses, 100)).accuracy(100))
+    assert alone.class_variance == pytest.approx(share * (1 - share) / 100)
+    assert twins.probe_variance == 0 and twins.told_apart
+
+
+# -- by simulation ---------------------------------------------------------------------------------
+
+
+def test_the_spread_over_new_sets_is_as_predicted():
+    # Predictions are averaged over 20 pilots. A standard deviation of 200 sets has a standard
+    # error of 5%, and that of the predictions is about the same; a missing factor of two in one
+    # of the variances would show as 40%.
+    n_classes, sigma = 60, 0.5
+    truth = simulate.isotropic_gaussian(n_classes, sigma=sigma, random_state=0).truth
+    pilots = [bare(gaussian(n_classes, seed, sigma, per_class=6)) for seed in range(20)]
+    for k in (n_classes, 4 * n_classes):
+        measured, within = [], []
+        for seed in range(200):
+            fresh = gaussian(k, 10_000 + seed, sigma, per_class=5)
+            right = np.bincount(fresh.labels, fresh.losses == 0) / 5
+            measured.append(right.mean())
+            within.append(np.mean(right * (1 - right)) / 4 / k)  # by probes, unbiased
+        accuracy = float(truth(k))
+        assert np.mean(measured) == pytest.approx(accuracy, abs=0.01)
+        for r, variance in ((5, np.var(measured)), (None, np.var(measured) - np.mean(within))):
+            parts = [known._set_variance(np.array(accuracy), np.array(k), r) for known in pilots]
+            predicted = np.mean([sum(pair) for pair in parts]) * (accuracy * (1 - accuracy)) ** 2
+            assert math.sqrt(predicted / variance) == pytest.approx(1, abs=0.25)
+
+
+def split_probes(pilot, first):
+    """The pilot with its first few probes of each class, and with the others."""
+    order = np.argsort(pilot.labels, kind="stable")
+    place = np.empty(pilot.n_probes, dtype=int)
+    place[order] = np.arange(pilot.n_probes) % (pilot.n_probes // pilot.n_classes)
+    return tuple(
+        pilot.keep_probes(np.flatnonzero(kept)) for kept in (place < first, place >= first)
+    )
+
+
+def test_intervals_at_the_size_of_the_pilot_hold_the_truth():
+    # The share of 150 has a standard error of 2.5%: 82% to 98% is three of them about 90%. The
+    # same classes with other probes are held by far narrower intervals, which new ones escape.
+    n_classes, sigma, held = 50, 0.5, {}
+    truth = float(simulate.isotropic_gaussian(n_classes, sigma=sigma, random_state=0).truth(50))
+    for seed in range(150):
+        own, fresh = split_probes(gaussian(n_classes, seed, sigma, per_class=13), 3)
+        other = gaussian(n_classes, 10_000 + seed, sigma, per_class=10)
+        known, estimate = bare(own), observe(own).accuracy(n_classes)
+        same, new = (float(observe(pilot).accuracy(n_classes)) for pilot in (fresh, other))
+        cases = {"expected": truth, "new_set": new, "grown_set": same}
+        for name, target in [*cases.items(), ("wrong", new)]:
+            kind = "grown_set" if name == "wrong" else name
+            lower, upper = known.band(estimate, n_classes, 0.9, kind, 10)
+            held.setdefault(name, []).append(lower <= target <= upper)
+    share = {name: np.mean(values) for name, values in held.items()}
+    for kind in KINDS:
+        assert 0.82 <= share[kind] <= 0.98, share
+    assert share["wrong"] < 0.75
+
+
+def test_one_probe_a_class_holds_the_truth_about_the_same_classes():
+    # How much of the spread is due to classes is not known, so more than 90% may be held.
+    n_classes, held = 50, []
+    for seed in range(100):
+        own, fresh = split_probes(gaussian(n_classes, seed, 0.5, per_class=11), 1)
+        lower, upper = bare(own).band(observe(own).accuracy(50), 50, 0.9, "grown_set", 10)
+        held.append(lower <= observe(fresh).accuracy(50) <= upper)
+    assert np.mean(held) >= 0.9 - 3 * 0.03
+
+
+def test_intervals_for_a_pilot_grown_to_twice_its_size_hold_the_truth():
+    # Without a back-test the growth of errors is taken from the model, which is cautious here: the
+    # lower bound is three standard errors (of 80) below 90%.
+    n_classes, held = 40, []
+    for seed in range(80):
+        own, fresh = split_probes(gaussian(2 * n_classes, seed, 0.5, per_class=9), 3)
+        pilot = own.subset(list(own.class_names[:n_classes]))
+        made = forecast(pilot, classes=80, method="probit_normal", intervals=False)
+        lower, upper = bare(pilot).band(made.accuracy(80), 80, 0.9, "grown_set", 6)
+        held.append(lower <= observe(fresh).accuracy(80) <= upper)
+    assert np.mean(held) >= 0.9 - 3 * 0.034
