@@ -358,6 +358,20 @@ def test_canonical_classes_do_not_depend_on_the_order_given():
     assert sorted(first) == list(range(80))
 
 
+def test_classes_confused_in_equal_pairs_are_told_apart_by_their_scores():
+    """Six classes, each beaten once by its partner: alike one by one, but not two by two."""
+    scores = np.full((6, 6), -1.0) - np.random.default_rng(0).uniform(size=(6, 6))
+    for first in (0, 2, 4):
+        scores[first, first + 1] = scores[first + 1, first] = 5 + first
+    np.fill_diagonal(scores, [1, 2, 3, 4, 5, 6])
+    order = Pilot.from_scores(scores, range(6)).canonical_classes()
+    swapped = np.array([3, 0, 5, 1, 4, 2])
+    other = Pilot.from_scores(scores[:, swapped][swapped], range(6))
+    assert swapped[other.canonical_classes()].tolist() == order.tolist()
+    warped = Pilot.from_scores(np.exp(scores), range(6)).canonical_classes()
+    assert warped.tolist() == order.tolist()
+
+
 def test_beats_serve_subsets_without_reading_scores():
     scores = np.random.default_rng(15).normal(size=(30, 10))
     pilot = Pilot.from_scores(scores, np.arange(30) % 10, higher_is_better=True)

@@ -191,10 +191,12 @@ def test_seeds_and_workers():
     np.testing.assert_array_equal(first.interval([2, 60]), other.interval([2, 60]))
 
 
-def test_the_order_of_rows_and_classes_does_not_matter():
+@pytest.mark.parametrize("method", ["exponential", "auto"])
+@pytest.mark.parametrize("strength", [2.5, 4.0])  # at 4 most classes make no mistake: all alike
+def test_the_order_of_rows_and_classes_does_not_matter(strength, method):
     rng = np.random.default_rng(3)
     labels = np.repeat(np.arange(60), 3)
-    scores = rng.normal(size=(180, 60)) + 2.5 * np.eye(60)[labels]
+    scores = rng.normal(size=(180, 60)) + strength * np.eye(60)[labels]
     names = np.array([f"class {i}" for i in range(60)])
     rows, columns = rng.permutation(180), rng.permutation(60)
     place = np.argsort(columns)
@@ -204,5 +206,5 @@ def test_the_order_of_rows_and_classes_does_not_matter():
             scores[rows][:, columns], place[labels[rows]], class_names=names[columns]
         ),
     ]
-    made = [forecast(pilot, classes=60, method="exponential") for pilot in pilots]
+    made = [forecast(pilot, classes=60, method=method) for pilot in pilots]
     same_answers(*made, exactly=False)

@@ -187,7 +187,8 @@ class Pilot(PilotConstructors):
         """
         beats = self.beats()
         assert self.labels is not None  # a pilot with scores has labels
-        return np.asarray(self.class_names[canonical_order(beats, self.labels)])
+        blocks = self.score_blocks if self.has_scores else None
+        return np.asarray(self.class_names[canonical_order(beats, self.labels, blocks)])
 
     def has_probes(self, classes: NDArray[Any]) -> bool:
         """Whether any of these classes has a probe."""

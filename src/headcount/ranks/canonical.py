@@ -3,11 +3,15 @@
 Random draws of classes must not change when rows or columns of the data are swapped. Names cannot
 tell (a column number is a name, too), but who beats whom can: every class gets a number computed
 from its own counts and, in a few rounds, from the numbers of its rivals (the colour refinement of
-Weisfeiler and Leman). Classes that still share a number are alike in all that matters.
+Weisfeiler and Leman). Classes that still share a number are alike one by one, but not always two by
+two: of four classes that are confused in pairs, it matters which two are drawn. Where scores are at
+hand, those tell them apart: by their lowest score as the true class and by their highest as a wrong
+one, which any increasing map of the scores leaves in order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,10 +21,30 @@ from headcount.ranks.beats import Beats
 
 ROUNDS = 3
 Keys = NDArray[np.uint64]
+Blocks = Callable[[], Iterator[tuple[slice, NDArray[np.float64]]]]
 
 
-def canonical_order(beats: Beats, labels: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the positions of the classes in canonical order."""
+def canonical_order(
+    beats: Beats, labels: NDArray[np.int64], blocks: Blocks | None = None
+) -> NDArray[np.intp]:
+    """Return the positions of the classes in canonical order.
+
+    Parameters
+    ----------
+    beats : Beats
+        Who beats whom.
+    labels : ndarray of int64
+        True class of each probe.
+    blocks : callable, optional
+        Gives the scores, block by block; asked only where classes share a number.
+    """
+    keys = _keys(beats, labels)
+    if blocks is None or len(np.unique(keys)) == len(keys):
+        return np.argsort(keys, kind="stable")
+    return np.lexsort((*_extremes(blocks, labels, beats.n_classes), keys))
+
+
+def _keys(beats: Beats, labels: NDArray[np.int64]) -> Keys:
     n_probes = len(labels)
     probe = np.repeat(np.arange(n_probes), np.diff(beats.start))
     kind = beats.tied.astype(np.uint64)
@@ -31,7 +55,18 @@ def canonical_order(beats: Beats, labels: NDArray[np.int64]) -> NDArray[np.intp]
         owners = _mixed(keys[labels[probe]] * np.uint64(3) + kind)
         theirs = _sums(beats.classes, owners, beats.n_classes)
         keys = _mixed(_mixed(keys) + _mixed(mine) * np.uint64(5) + _mixed(theirs) * np.uint64(7))
-    return np.argsort(keys, kind="stable")
+    return keys
+
+
+def _extremes(blocks: Blocks, labels: NDArray[np.int64], n_classes: int) -> tuple[Any, Any]:
+    """Return the highest score of each class where it is wrong and its lowest where it is true."""
+    highest, lowest = np.full(n_classes, -np.inf), np.full(n_classes, np.inf)
+    for rows, scores in blocks():
+        own = np.arange(len(scores)), labels[rows]
+        np.minimum.at(lowest, labels[rows], scores[own])
+        scores[own] = -np.inf
+        np.maximum(highest, scores.max(axis=0), out=highest)
+    return highest, lowest
 
 
 def _sums(places: NDArray[Any], values: Keys, size: int) -> Keys:
