@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headcount import DataError, ParameterError, Pilot, UnsupportedError, observe, simulate
-from headcount.backtest import Backtest, BacktestStep, backtest, plan_sizes, points
+from headcount.backtesting import Backtest, BacktestStep, backtest, plan_sizes, points
 from headcount.errors import HeadcountError, listening
 from headcount.estimators import Extrapolator, Kde, ProbitNormal
 from headcount.favorability import Favorability
@@ -307,3 +307,10 @@ def test_it_says_what_it_supports():
 )
 def test_points(error, words):
     assert points(error) == words
+
+
+def test_the_name_stays_the_function_once_its_module_is_loaded(pilot):
+    import headcount
+
+    headcount.forecast(pilot, classes=100, method="no-change")
+    assert headcount.backtest is backtest

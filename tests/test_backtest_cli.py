@@ -6,7 +6,7 @@ import pytest
 
 import headcount
 from command_line import make_scores, read_json, write_npz
-from headcount.backtest import backtest
+from headcount.backtesting import backtest
 from headcount.estimators import METHODS, ProbitNormal
 
 QUICK = ("--repeats", "2")

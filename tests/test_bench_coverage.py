@@ -170,7 +170,7 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
 
 
 def test_a_record_gives_the_interval_of_the_forecast_itself():
-    from headcount.backtest import backtest
+    from headcount.backtesting import backtest
     from headcount.uncertainty import assess
 
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot

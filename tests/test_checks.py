@@ -307,14 +307,16 @@ def test_a_law_that_misses_the_pilot():
 
 def test_further_than_the_back_test_reaches():
     pilot = Pilot.from_scores(*scores())
-    tested = SimpleNamespace(supported=10.0, n_classes=60)
+    tested = SimpleNamespace(supported=10.0, n_classes=60, steps=(1,))
     assert "HC011" not in found(pilot, asked=[60, 600], backtest=tested)
     assert (
         "up to 10 times the pilot (600 classes)"
         in (found(pilot, asked=[60, 601], backtest=tested)["HC011"])
     )
-    failed = SimpleNamespace(supported=1.0, n_classes=60)
+    failed = SimpleNamespace(supported=1.0, n_classes=60, steps=(1,))
     assert "no forecast" in found(pilot, asked=[61], backtest=failed)["HC011"]
+    untried = SimpleNamespace(supported=1.0, n_classes=60, steps=())
+    assert "no classes could be hidden" in found(pilot, asked=[61], backtest=untried)["HC011"]
     assert "HC011" not in found(pilot, asked=[60], backtest=failed)  # measured, not forecast
     assert "HC011" not in found(pilot, asked=[6000])
     assert "HC011" in found(pilot, asked=[6001])

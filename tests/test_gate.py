@@ -10,7 +10,7 @@ import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount import DataError, ParameterError
 from headcount.gate import Baseline, Estimate, differences, judge
-from headcount.gate_cli import _estimate, _reach, annotation, junit_xml
+from headcount.gate_cli import _estimate, annotation, junit_xml
 
 QUICK = ("--method", "no-change")
 ROW = {"classes": 1000, "accuracy": 0.8}
@@ -235,7 +235,7 @@ def test_no_bound_fails_closed(pilot):
     estimate = _estimate(made, 20)
     assert (estimate.classes, estimate.lower) == (20, None)
     assert judge([estimate], minimum=0.01).exit_code == 2
-    assert _reach(made) == 20
+    assert made.supported == 20
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.backtest import Backtest, BacktestStep
+from headcount.backtesting import Backtest, BacktestStep
 from headcount.risk.asymptotics import accuracy_standard_error
 from headcount.uncertainty import KINDS, NOISE, RIDGE, ErrorModel, Uncertainty, assess
 from interval_pilots import bare, counts, gaussian

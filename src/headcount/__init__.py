@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount import datasets, estimators, risk, simulate, theory
-    from headcount.backtest import Backtest, backtest
+    from headcount.backtesting import Backtest, backtest
     from headcount.comparing import compare
     from headcount.comparison import Comparison
     from headcount.errors import (
@@ -45,7 +45,7 @@ __version__ = "0.1.0"
 # --help and completes words without loading numba and scikit-learn.
 _HOMES = {
     "AssumptionWarning": "errors",
-    "Backtest": "backtest",
+    "Backtest": "backtesting",
     "Comparison": "comparison",
     "DataError": "errors",
     "ExtrapolationWarning": "errors",
@@ -62,7 +62,7 @@ _HOMES = {
     "RiskForecast": "risk",
     "TrainingForecast": "training",
     "UnsupportedError": "errors",
-    "backtest": "backtest",
+    "backtest": "backtesting",
     "class_averaged_roc": "ordinary_roc",
     "compare": "comparing",
     "datasets": None,

@@ -17,7 +17,7 @@ from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
 
 if TYPE_CHECKING:
-    from headcount.backtest import Backtest
+    from headcount.backtesting import Backtest
     from headcount.pilot import Pilot
 
 ALL = "all"
@@ -39,7 +39,7 @@ def backtest(
     ] = 0.05,
     repeats: Annotated[
         int | None,
-        typer.Option(help="Random subsets of each size.", show_default="40 halves, 20 of others"),
+        typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
@@ -79,7 +79,7 @@ def _tried(
     data: Pilot, method: str, settings: dict[str, Any], seed: int
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
-    from headcount.backtest import backtest as make_backtest
+    from headcount.backtesting import backtest as make_backtest
     from headcount.bench.methods import _seeded, chosen
 
     named = [name.strip() for name in method.split(",") if name.strip()]
@@ -172,7 +172,7 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.backtest import points
+    from headcount.backtesting import points
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(

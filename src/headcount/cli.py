@@ -206,12 +206,22 @@ def capacity(
     if as_json:
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
-            "method": result.method, "confidence": confidence, "capacity": rows, "warnings": heard,
+            "method": result.method, "confidence": confidence, "supported": result.supported,
+            "capacity": rows, "checks": [check.to_dict() for check in result.checks],
+            "warnings": heard,
         }  # fmt: skip
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
         return
     for value in targets:
         terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
+    furthest = max(result.capacity(value) for value in targets)
+    if result.backtest is not None and furthest > result.supported:
+        terminal.complain(
+            "warning",
+            f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
+            "what goes beyond that as a guess, or use a larger pilot.",
+        )
+    terminal.list_checks(result.checks, heard)
 
 
 app.command()(backtest)
@@ -401,9 +411,7 @@ def _show_forecast(result: Forecast) -> None:
     if result.backtest is not None:
         for sentence in result.backtest.sentences():
             terminal.say(f"Back-test: {sentence}")
-    for check in result.checks:
-        if check.message not in result.warnings:  # which have been said
-            terminal.complain(f"{check.severity} {check.code}", check.message)
+    terminal.list_checks(result.checks, result.warnings)
 
 
 def _show_observed(rows: list[dict[str, float]], top: int) -> None:

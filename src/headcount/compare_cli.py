@@ -76,6 +76,8 @@ def compare(
         sys.stdout.write(found.to_csv())
     else:
         _show(found)
+        for name, made in found.forecasts.items():
+            terminal.list_checks(made.checks, heard, of=name)
 
 
 def _names(paths: list[Path], given: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
 from headcount.asking import asked_classes, curve_classes
-from headcount.backtest import HALVES, LEAST_HALF
+from headcount.backtesting import HALVES, LEAST_HALF
 from headcount.comparison import Comparison, Crossing, Pair
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
@@ -326,7 +326,13 @@ def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | 
     sampling = known[0].sampling(grid) * known[1].sampling(grid)
     total = errors[0] * errors[1]
     r = shared * np.where(total > 0, sampling / np.where(total > 0, total, 1.0), 0.0)
-    return _Gap(grid, np.array(middles), errors, np.clip(r, -1.0, 1.0), known[0].multiplier)
+    return _Gap(
+        grid,
+        np.array(middles),
+        errors,
+        np.clip(r, -1.0, 1.0),
+        lambda confidence: max(u.multiplier(confidence) for u in known),
+    )
 
 
 def _crossing(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.backtest import points
+from headcount.backtesting import points
 from headcount.errors import ParameterError
 from headcount.forecasting import Forecast
 from headcount.presenting import as_frame, as_html
@@ -36,7 +36,7 @@ class Lead:
     difference : float
         Accuracy of the first minus that of the second.
     lower, upper : float or None
-        Interval for it; None where a pilot is too small for one.
+        Interval for it; None where the method is too slow for one.
     chance : float or None
         Chance that the first is the better one.
     """

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import arrays
+from headcount import __version__, arrays
 from headcount.asking import asked_classes, curve_classes, either
-from headcount.backtest import Backtest
-from headcount.backtest import backtest as run_backtest
+from headcount.backtesting import Backtest
+from headcount.backtesting import backtest as run_backtest
 from headcount.checks import Check, finding, run_checks
 from headcount.curves import PredictedCurve
 from headcount.errors import (
@@ -91,7 +91,7 @@ def forecast(
         Workers for the back-test, as in joblib; by default what `joblib.parallel_config` says,
         else one.
     intervals : bool
-        Whether to run the back-test, which intervals rest on: about a hundred fits to parts of
+        Whether to run the back-test, which intervals rest on: some sixty fits to parts of
         the pilot. Slow methods (`headcount methods`) never do; see `headcount.backtest`.
 
     Returns
@@ -118,9 +118,7 @@ def forecast(
                 pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
             )
         observed, law = observe(pilot), estimator.law(asked)
-        checks = run_checks(
-            pilot, observed, law, asked=asked, backtest=tested if tested and tested.steps else None
-        )
+        checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
             checks += (finding(LESS, estimator.note_),)
         for check in checks:
@@ -204,6 +202,12 @@ class Forecast:
     def accuracy(self, k: Any) -> Floats:
         """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
         return either(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
+
+    @property
+    def supported(self) -> int:
+        """Largest number of classes that the back-test supports; without one, the pilot's own."""
+        ratio = 1.0 if self.backtest is None else self.backtest.supported
+        return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
 
     def top(self, m: int, k: Any) -> Floats:
         """Chance that the true class is among the best m of k."""
@@ -299,6 +303,7 @@ class Forecast:
         beyond = asked[asked > self.n_classes]
         return {
             "schema": SCHEMA,
+            "version": __version__,
             "n_classes": self.n_classes,
             "n_probes": self.n_probes,
             "method": self.method,

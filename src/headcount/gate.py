@@ -242,7 +242,8 @@ def _by_bound(estimate: Estimate, least: float) -> Verdict:
             estimate.classes,
             "min",
             ERROR,
-            f"there is no lower bound at {k}; the pilot is too small for one.",
+            f"there is no lower bound at {k}, as the method is too slow for the back-test that "
+            "bounds rest on; choose another one.",
             estimate.accuracy if math.isfinite(estimate.accuracy) else None,
             None,
             least,

@@ -101,6 +101,7 @@ def gate(
             _annotate(decision, pilot.path.name)
     for note in decision.notes:
         terminal.complain("note", note)
+    terminal.list_checks(result.checks, heard)
     raise typer.Exit(decision.exit_code)
 
 
@@ -170,18 +171,13 @@ def _judged(
     judge([Estimate(2, 1.0, 1.0)], baseline=pinned, **rules)  # bad rules are refused at once
     data = pilot.load()
     result = make_forecast(data, classes=numbers, **asked)
-    reach = math.inf if allow_extrapolation else _reach(result)
+    reach = math.inf if allow_extrapolation else result.supported
     estimates = [_estimate(result, k) for k in numbers]
     decision = judge(estimates, reach=reach, baseline=pinned, **rules)
     if pinned is not None:
         notes = differences(pinned, result.method, result.n_classes, result.n_probes)
         decision = replace(decision, notes=notes)
     return result, decision
-
-
-def _reach(result: Forecast) -> float:
-    supported = 1.0 if result.backtest is None else result.backtest.supported
-    return supported * result.n_classes
 
 
 def _estimate(result: Forecast, k: int) -> Estimate:
@@ -240,6 +236,7 @@ def _answer(result: Forecast, decision: Decision, heard: list[str]) -> dict[str,
         "confidence": result.confidence,
         "verdicts": [verdict.to_dict() for verdict in decision.verdicts],
         "notes": list(decision.notes),
+        "checks": [check.to_dict() for check in result.checks],
         "warnings": heard,
     }
 

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from headcount import arrays
 from headcount.asking import asked_classes
-from headcount.backtest import LEAST_HALF, points
+from headcount.backtesting import LEAST_HALF, points
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
 from headcount.forecasting import Forecast, forecast
@@ -346,10 +346,16 @@ def _options(model: _Model, half_width: float, wanted: float) -> tuple[Option, .
 
 def _notes(model: _Model, classes: int | None) -> tuple[str, ...]:
     notes = []
-    if model.by_probes == 0:
+    if model.by_probes == 0 and model.u.told_apart:
+        notes.append(
+            "Probes of one class were always right or wrong together, so that more of them would "
+            "bring nothing."
+        )
+    elif model.by_probes == 0:
         notes.append(
             "The pilot does not show what more probes of a class would bring (no class has two, "
-            "or it is not known which); it is assumed they bring nothing."
+            "it is not known which, or all are right or all wrong); it is assumed they bring "
+            "nothing."
         )
     if classes is not None and classes > model.k:
         notes.append(

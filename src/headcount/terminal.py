@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,6 +16,9 @@ from rich.text import Text
 
 from headcount.threads import watching
 from headcount.wording import plain
+
+if TYPE_CHECKING:
+    from headcount.checks import Check
 
 PATIENCE = 1.0
 
@@ -29,6 +32,13 @@ def complain(kind: str, message: str) -> None:
     """Print one line on stderr."""
     line = plain(" ".join(str(message).split()))
     print(f"headcount: {kind}: {line}", file=sys.stderr)
+
+
+def list_checks(checks: Iterable[Check], said: Sequence[str], of: str = "") -> None:
+    """Print findings on stderr, but for those that were said as warnings; `of` names the pilot."""
+    for check in checks:
+        if check.message not in said:
+            complain(f"{check.severity} {check.code}{of and f' of {plain(of)}'}", check.message)
 
 
 def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None:

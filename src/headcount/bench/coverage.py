@@ -50,7 +50,7 @@ from headcount.estimators import Extrapolator
 from headcount.uncertainty import ErrorModel
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 480}
+REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 240}
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
 
@@ -84,7 +84,7 @@ def coverage(
         Whose forecasts; options may follow, as for `headcount.bench.methods.chosen`.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        480 simulated ones and 100 of each real set.
+        240 simulated ones and 100 of each real set.
     ratios, sizes, shares, worlds
         See `headcount.bench.coverage_pilots.settings_of`.
     model : ErrorModel, optional

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from headcount import uncertainty
 from headcount.asking import either
-from headcount.backtest import backtest
+from headcount.backtesting import backtest
 from headcount.bench.journal import Record
 from headcount.bench.methods import rounded, stamp
 from headcount.errors import HeadcountError, MissingExtraError, listening
@@ -42,7 +42,7 @@ WIDEST = 1.3
 SETS = ("new_set", "grown_set")
 # Code besides the estimators' that records depend on.
 CODE = (
-    "headcount.backtest",
+    "headcount.backtesting",
     "headcount.subsampling",
     "headcount.thinning",
     "headcount.observed",

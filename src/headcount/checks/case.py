@@ -39,6 +39,10 @@ class BacktestResult(Protocol):
     def n_classes(self) -> int:
         """K."""
 
+    @property
+    def steps(self) -> Sequence[Any]:
+        """What was tried; empty where no classes could be hidden."""
+
 
 @dataclass(frozen=True)
 class Case:

@@ -7,7 +7,7 @@ import numpy as np
 from headcount.checks.case import Case
 from headcount.wording import counted, percent
 
-# Half of fewer classes is under ten, with which a forecast cannot be tried out on the pilot
+# Half of fewer classes is under ten, with which a forecast can hardly be tried out on the pilot
 # itself; and 20 classes leave the accuracy a standard error of up to sqrt(0.25 / 20) = 11 points.
 FEWEST_CLASSES = 20
 # 50 probes leave the measured accuracy up to 1.645 * sqrt(0.25 / 50) = 12 points either way.
@@ -30,7 +30,7 @@ def few_classes(case: Case) -> str | None:
         return None
     return (
         f"the pilot has only {counted(n, 'class')}; with fewer than {FEWEST_CLASSES} a forecast "
-        "cannot be tested on the pilot itself, so add classes."
+        "can hardly be tested on the pilot itself, so add classes."
     )
 
 
@@ -41,8 +41,8 @@ def few_probes(case: Case) -> str | None:
         return None
     return (
         f"{counted(case.pilot.n_probes, 'probe')}, worth about {worth:.0f} equally weighted ones, "
-        f"leave the measured accuracy uncertain by up to {1.645 * np.sqrt(0.25 / worth):.0%} "
-        "either way; add probes, best of new classes."
+        f"leave the measured accuracy uncertain by up to {164.5 * np.sqrt(0.25 / worth):.0f} "
+        "points either way; add probes, best of new classes."
     )
 
 

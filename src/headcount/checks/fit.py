@@ -60,7 +60,9 @@ def too_far(case: Case) -> str | None:
     supported = case.backtest.supported
     if largest <= supported * n_classes:
         return None
-    if supported <= 1:
+    if not case.backtest.steps:
+        reached = "no classes could be hidden from this pilot to try it"
+    elif supported <= 1:
         reached = "no forecast from part of your classes came close enough"
     else:
         reached = (

@@ -75,7 +75,7 @@ def run_checks(
         What was fitted.
     asked : sequence of int
         Numbers of classes asked about.
-    backtest : object with `supported` and `n_classes`, optional
+    backtest : object with `supported`, `n_classes` and `steps`, optional
         How far forecasts were right on the pilot itself. Without it, a forecast past a fixed
         multiple of the pilot's size is doubted.
 

@@ -22,8 +22,8 @@ from headcount.estimators.regression import Regression, SplineRegression
 from headcount.estimators.score_tail import ScoreTail
 
 __all__ = [
-    "Auto",
     "METHODS",
+    "Auto",
     "BetaBinomial",
     "CleaneX",
     "CleaneXFast",
