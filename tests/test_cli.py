@@ -328,7 +328,7 @@ def test_capacity_in_words(pilot, answer):
     assert third == "100%: even two classes are too many."
 
 
-def test_capacity_has_limits(pilot, answer):
+def test_capacity_has_limits(pilot, answer, run):
     targets = ["--target", "0.8", "--target", "0.4", "--target", "0.001"]
     options = [*targets, "--method", "exponential", "--confidence", "0.8"]
     made = same_as_the_library(pilot, classes=20, method="exponential", confidence=0.8)
@@ -337,7 +337,10 @@ def test_capacity_has_limits(pilot, answer):
     found = read_json(answer("capacity", pilot, *options, "--json"))["capacity"]
     assert [row["lower"] for row in found] == [low for low, _ in limits]
     assert [row["upper"] for row in found] == [limits[0][1], limits[1][1], None]
-    first, second, third = answer("capacity", pilot, *options).splitlines()
+    code, out, err = run("capacity", pilot, *options)
+    assert code == 0 and out.count("forecast") == 2
+    assert "warning: the back-test supports forecasts up to" in err
+    first, second, third = out.splitlines()
     for line, (low, high) in zip((first, second), limits, strict=False):
         assert line.endswith(f"; 80% interval {about(low)} to {about(high)}.")
     assert third.endswith(f"; 80% interval {about(limits[2][0])} or more.")

@@ -236,6 +236,7 @@ def test_no_bound_fails_closed(pilot):
     assert (estimate.classes, estimate.lower) == (20, None)
     assert judge([estimate], minimum=0.01).exit_code == 2
     assert made.supported == 20
+    assert "too slow" in judge([estimate], minimum=0.01).verdicts[0].message
 
 
 @pytest.mark.parametrize(

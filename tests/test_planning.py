@@ -37,6 +37,7 @@ class Doubts:
         self.spread, self.slope = sampling, extrapolation / 2
         self.class_variance, self.probe_variance = 1 - by_probes, by_probes
         self.probes_per_class = per_class
+        self.told_apart = by_probes > 0
 
     def sampling(self, k):
         return np.full(np.shape(k), self.spread)
@@ -132,6 +133,12 @@ def test_what_probes_bring_is_not_guessed():
     assert found.classes == pytest.approx(1600, abs=1)
     assert [option.probes_per_class for option in found.options] == [7.0]
     assert "assumed they bring nothing" in found.notes[0]
+
+
+def test_copies_of_probes_bring_nothing():
+    made = model(by_probes=0.0)
+    made.u.told_apart = True  # classes have several probes, all of the same fate
+    assert "always right or wrong together" in _planned(made, half_width(0.05), 2.0).notes[0]
 
 
 def test_what_cannot_be_reached_is_said():

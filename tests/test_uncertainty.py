@@ -42,6 +42,25 @@ def test_past_the_supported_ratio_the_check_is_the_warning():
     assert caught[0].filename == __file__  # it points at the caller's line, not into headcount
 
 
+def test_without_classes_to_hide_nothing_past_the_pilot_is_supported():
+    losses = np.random.default_rng(0).integers(0, 3, 200)
+    censored = losses == 2  # lists of two places: none is left among half of the classes
+    pilot = Pilot.from_losses(losses, 100, censored=censored)
+    with pytest.warns(ExtrapolationWarning, match="no classes could be hidden"):
+        made = forecast(pilot, classes=200)
+    assert made.backtest.steps == () and made.supported == 100
+    assert "HC011" in [check.code for check in made.checks]
+
+
+def test_errors_do_not_get_less_past_the_grid():
+    rng = np.random.default_rng(0)
+    losses = rng.integers(0, 3, 200) * (rng.random(200) < 0.3)
+    made = forecast(Pilot.from_losses(losses, 100), classes=100)
+    end = int(made.uncertainty.grid[-1])
+    for error in (made.uncertainty.sampling, made.uncertainty.extrapolation):
+        assert (np.diff(error([end, 10 * end, 10**6 * end])) >= 0).all()
+
+
 def test_kinds_are_ordered(result):
     for k in (60, 120, 600, 3000):
         expected = width(result, k, "expected")
@@ -87,7 +106,8 @@ def test_limits_hold_the_estimate(result):
 @pytest.mark.parametrize("n_classes", range(2, 10))
 def test_too_few_classes_for_a_back_test_still_give_limits(n_classes):
     pilot = gaussian(n_classes, seed=4, sigma=0.9)
-    made = forecast(pilot, classes=3 * n_classes, method="probit_normal")
+    with pytest.warns(ExtrapolationWarning, match="no classes could be hidden"):
+        made = forecast(pilot, classes=3 * n_classes, method="probit_normal")
     assert made.backtest.steps == () and "No back-test" in made.backtest.notes[0]
     assert made.uncertainty.growth is None
     check_limits(made, [1, 2, n_classes, n_classes + 1, 3 * n_classes, 500])
@@ -151,7 +171,7 @@ def test_all_wrong_is_no_proof():
 def test_limits_hold_what_censored_losses_leave_open():
     counted = counts()
     cut = Pilot.from_losses(np.minimum(counted.losses, 10), 200, censored=counted.losses >= 10)
-    made = forecast(cut, classes=400, method="probit_normal")
+    made = forecast(cut, classes=200, method="probit_normal")
     ks = np.array([1, 2, 5, 20, 100, 200])
     lower, upper = made.interval(ks)
     least, most = made.observed.bounds(ks)

@@ -92,7 +92,7 @@ def test_json_keeps_every_limit(result):
 
 
 def test_json_without_refits_keeps_every_limit():
-    made = forecast(gaussian(8, sigma=0.9), classes=20, method="exponential")
+    made = forecast(gaussian(8, sigma=0.9), classes=8, method="exponential")
     again = Forecast.from_json(made.to_json())
     np.testing.assert_array_equal(made.interval([2, 8, 20]), again.interval([2, 8, 20]))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import __version__, arrays
+from headcount import arrays
 from headcount.asking import asked_classes, curve_classes, either
 from headcount.backtesting import Backtest
 from headcount.backtesting import backtest as run_backtest
@@ -303,7 +303,6 @@ class Forecast:
         beyond = asked[asked > self.n_classes]
         return {
             "schema": SCHEMA,
-            "version": __version__,
             "n_classes": self.n_classes,
             "n_probes": self.n_probes,
             "method": self.method,

@@ -288,7 +288,7 @@ class Uncertainty:
         return np.asarray(np.where(at > grid[-1], values[-1] + slope * (at - grid[-1]), inside))
 
     def _error_at(self, k: Any, values: Floats) -> Floats:
-        """The same for a standard deviation, which does not get less past the grid."""
+        """Return the same for a standard deviation, which does not get less past the grid."""
         far = arrays.class_counts(k) > self.grid[-1]
         found = self._at(k, values)
         return np.asarray(np.where(far, np.maximum(found, values[-1]), found))
