@@ -186,9 +186,10 @@ def test_a_run_that_was_cut_is_tested_as_far_as_its_depth_allows():
 
 def test_workers_and_the_order_of_data_do_not_matter(pilot, result):
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        found = backtest(pilot, repeats=4, classes=20_000)
+        found = backtest(pilot, method="probit_normal", repeats=4, classes=20_000)
     assert found.to_dict() == result.to_dict()
-    assert backtest(pilot, repeats=4, random_state=1).steps != result.steps
+    other = backtest(pilot, method="probit_normal", repeats=4, random_state=1)
+    assert other.steps != result.steps
 
 
 def test_a_matrix_with_labels_is_a_pilot_too():
@@ -281,7 +282,7 @@ def test_frame_and_csv_have_a_row_a_step(result):
     assert frame["classes"].tolist() == [50, 20, 10]
     assert frame["error"].tolist() == [step.error for step in result.steps]
     head, *rows = result.to_csv().splitlines()
-    assert head == "classes,ratio,repeats,forecast,observed,error,bias,spread"
+    assert head == "classes,ratio,repeats,forecast,observed,error,bias,spread,coverage"
     assert len(rows) == 3
     assert rows[0].startswith("50,2.0,4,")
     assert made((), ()).to_csv() == head + "\n"
@@ -314,3 +315,31 @@ def test_the_name_stays_the_function_once_its_module_is_loaded(pilot):
 
     headcount.forecast(pilot, classes=100, method="no-change")
     assert headcount.backtest is backtest
+
+
+def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
+    # 2,000 probes: what no-change misses is far more than noise.
+    pilot = simulate.points_around_classes(200, sigma2=0.3, random_state=0).pilot
+    right = backtest(pilot, method="probit_normal")
+    # 10 or 20 forecasts a step, nominally 90%, from subsets that overlap.
+    assert all(step.coverage >= 0.6 for step in right.steps)
+    wrong = backtest(pilot, method="no-change")
+    assert [step.coverage for step in wrong.steps] == [0, 0, 0, 0]
+    assert "coverage" in right.to_csv().splitlines()[0]
+
+
+def test_coverage_by_hand(pilot):
+    from headcount.risk.asymptotics import accuracy_standard_error
+    from headcount.uncertainty import MODEL
+
+    found = backtest(pilot, method="probit_normal", repeats=6)
+    a = found.observed
+    own = float(accuracy_standard_error(pilot, 100)) / (a * (1 - a))
+    for step in found.steps:
+        x = math.log(step.ratio)
+        grown = own**2 * step.ratio * math.exp(MODEL.growth * MODEL.blind_growth * x)
+        reach = MODEL.multiplier(0.9) * math.sqrt(grown + (MODEL.scale * x**MODEL.power) ** 2)
+        inside = [
+            abs(math.log(f / (1 - f)) - math.log(a / (1 - a))) <= reach for f in step.forecasts
+        ]
+        assert step.coverage == pytest.approx(np.mean(inside))

@@ -59,7 +59,8 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     )
     assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
     first = held.steps[0]
-    assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}"]
+    within = f"{first.coverage:.0%}"
+    assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}", within]
     assert lines[-1] == held.sentences()[-1]
     assert "10 times the pilot are supported (1,000 classes)" in lines[-1]
 

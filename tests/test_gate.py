@@ -113,7 +113,7 @@ def test_a_baseline_holds_what_was_measured_and_what_was_forecast():
     held = HELD | {"observed": [{"classes": 20, "accuracy": 1}]}
     found = Baseline.from_dict(held)
     assert found.accuracy == {20: 1.0, 1000: 0.8}
-    assert (found.method, found.n_classes, found.n_probes, found.version) == ("kde", 20, 60, None)
+    assert (found.method, found.n_classes, found.n_probes) == ("kde", 20, 60)
 
 
 @pytest.mark.parametrize(
@@ -149,15 +149,13 @@ def test_a_baseline_without_a_part_is_refused(missing):
 
 
 def test_notes_say_what_makes_a_baseline_less_comparable():
-    same = Baseline({}, "kde", 20, 60, headcount.__version__)
+    same = Baseline({}, "kde", 20, 60)
     assert differences(same, "kde", 20, 60) == ()
     assert differences(Baseline({}, "kde"), "kde", 20, 60) == ()
     (note,) = differences(same, "auto", 20, 60)
     assert "made by kde and this forecast by auto" in note
     (note,) = differences(same, "kde", 20, 59)
     assert "from 20 classes and 60 probes and this forecast from 20 classes and 59" in note
-    (note,) = differences(Baseline({}, "kde", version="0.0.1"), "kde", 20, 60)
-    assert "version 0.0.1" in note
 
 
 # -- the command: exit codes -----------------------------------------------------------------------

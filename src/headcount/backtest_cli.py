@@ -152,6 +152,7 @@ def _show_one(result: Backtest) -> None:
             percent(sum(step.forecasts) / len(step.forecasts)),
             _points(step.error),
             f"{100 * step.bias:+.1f}",
+            "-" if step.coverage is None else percent(step.coverage),
         ]
         for step in result.steps
     ]
@@ -161,6 +162,7 @@ def _show_one(result: Backtest) -> None:
         "forecast",
         "off by (points)",
         "too high (+) or low (-)",
+        "within its 90% interval",
     ]
     terminal.show_table(names, rows)
     if not result.shared_rivals:

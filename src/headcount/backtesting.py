@@ -45,7 +45,7 @@ class BacktestStep:
     observed : float
         What was measured there.
     coverage : float or None
-        Share of repeats whose own interval held the observed value, where intervals were made.
+        Share of repeats whose own 90% interval holds the observed value.
     """
 
     n_classes: int
@@ -205,11 +205,14 @@ class Backtest:
         return as_html(repr(self))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        names = ("classes", "ratio", "repeats", "forecast", "observed", "error", "bias", "spread")
+        names = (
+            "classes", "ratio", "repeats", "forecast", "observed", "error", "bias", "spread",
+            "coverage",
+        )  # fmt: skip
         rows = [
             (
                 step.n_classes, step.ratio, len(step.forecasts), float(np.mean(step.forecasts)),
-                self.observed, step.error, step.bias, step.spread,
+                self.observed, step.error, step.bias, step.spread, step.coverage,
             )
             for step in self.steps
         ]  # fmt: skip
@@ -295,7 +298,9 @@ def backtest(
         with quiet():
             Context().run(resolve(estimator).fit, pilot)
     drawn = refits(pilot, estimator, plan, grid, random_state=random_state, n_jobs=n_jobs)
-    return _judged(pilot, estimator.alias, drawn, limit)
+    from headcount.uncertainty import with_coverage  # which builds on this module
+
+    return with_coverage(pilot, _judged(pilot, estimator.alias, drawn, limit))
 
 
 def plan_sizes(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headcount import __version__, arrays
+from headcount import arrays
 from headcount.errors import DataError, ParameterError
 from headcount.favorability import ROUND_OFF
 from headcount.wording import counted, percent
@@ -40,15 +40,12 @@ class Baseline:
         How it was made.
     n_classes, n_probes : int or None
         From a pilot of what size, where it says so.
-    version : str or None
-        By which version, where it says so.
     """
 
     accuracy: Mapping[int, float]
     method: str
     n_classes: int | None = None
     n_probes: int | None = None
-    version: str | None = None
 
     @classmethod
     def from_dict(cls, held: Mapping[str, Any]) -> Baseline:
@@ -71,7 +68,6 @@ class Baseline:
                 method=_text(held["method"]),
                 n_classes=_size(held.get("n_classes")),
                 n_probes=_size(held.get("n_probes")),
-                version=None if held.get("version") is None else _text(held["version"]),
             )
         except (KeyError, TypeError, AttributeError, ParameterError, OverflowError) as error:
             raise DataError(
@@ -205,11 +201,6 @@ def differences(baseline: Baseline, method: str, n_classes: int, n_probes: int) 
         notes.append(
             f"the baseline was made by {baseline.method} and this forecast by {method}; part of "
             "the difference may come from the method."
-        )
-    if baseline.version is not None and baseline.version != __version__:
-        notes.append(
-            f"the baseline was made by version {baseline.version}, and this is {__version__}; "
-            "methods may have changed."
         )
     here, there = (n_classes, n_probes), (baseline.n_classes, baseline.n_probes)
     if any(b is not None and a != b for a, b in zip(here, there, strict=True)):

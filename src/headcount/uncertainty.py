@@ -250,6 +250,12 @@ class Uncertainty:
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
+        if kind == "expected" and (counts > self.n_classes).any():
+            # Expected accuracy cannot rise beyond what it can be among the pilot's own number.
+            cap = float(self.band(self.observed, self.n_classes, confidence)[1])
+            upper = np.where(
+                counts > self.n_classes, np.minimum(upper, np.maximum(cap, values)), upper
+            )
         one = counts == 1
         return np.where(one, 1.0, lower), np.where(one, 1.0, upper)
 
@@ -360,9 +366,7 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
     middle = np.clip(at_pilot, half, 1 - half)
     inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
     spread, shared = _observed_error(pilot, seen, inside)
-    shown = np.clip(seen.accuracy(inside), half, 1 - half)
-    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
-    error = np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
+    error = _of_log_odds(pilot, seen, inside, spread)
     x = np.log(np.maximum(grid / n_classes, 1.0))
     whole = float(error[-1] * middle * (1 - middle)) ** 2
     known = _probe_variance(pilot)
@@ -384,6 +388,38 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
         stated=stated,
         model=MODEL if stated is None else STATED_MODEL,
     )
+
+
+def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> Backtest:
+    """Return a back-test that also says how many of its forecasts had the truth in reach.
+
+    A forecast of K from m classes has the sampling error that the pilot has, times sqrt(K / m),
+    and what was learned about extrapolating so far; the halves are not asked again.
+    """
+    last, half = np.array([pilot.n_classes]), 0.5 / pilot.n_probes
+    seen = observe(pilot)
+    here = _of_log_odds(pilot, seen, last, _observed_error(pilot, seen, last)[0])
+    measured = log_odds(np.clip(backtest.observed, half, 1 - half))
+    steps = []
+    for step in backtest.steps:
+        x = np.log(step.ratio)
+        sampling = here[0] ** 2 * step.ratio * np.exp(MODEL.growth * MODEL.blind_growth * x)
+        error = np.sqrt(sampling + (MODEL.scale * x**MODEL.power) ** 2)
+        apart = np.abs(log_odds(np.clip(step.forecasts, half, 1 - half)) - measured)
+        held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
+        steps.append(replace(step, coverage=held))
+    return replace(backtest, steps=tuple(steps))
+
+
+def _of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floats) -> Floats:
+    """Return standard errors of accuracies as those of their log odds.
+
+    With every probe right (or wrong) there is no spread, and half a probe stands in.
+    """
+    half = 0.5 / pilot.n_probes
+    shown = np.clip(seen.accuracy(k), half, 1 - half)
+    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
+    return np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
 
 
 def _observed_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
