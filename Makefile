@@ -8,7 +8,7 @@ demo: .venv/.installed
 	$(BIN)/headcount demo
 
 test: .venv/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check .
