@@ -224,14 +224,6 @@ def test_intervals_for_a_pilot_grown_to_twice_its_size_hold_the_truth():
     assert np.mean(held) >= 0.9 - 3 * 0.034
 
 
-def test_the_expected_accuracy_cannot_rise_past_the_pilot():
-    wide = made_up(growth=np.array([0, 0, 6.0]))
-    cap = float(wide.band(0.8, 100, 0.9)[1])
-    assert float(wide.band(0.75, 1000, 0.9)[1]) == cap
-    assert float(wide.band(0.75, 1000, 0.9, "new_set")[1]) > cap  # one set may be easier
-    assert float(wide.band(0.95, 1000, 0.9)[1]) == 0.95  # the estimate stays inside
-
-
 @pytest.mark.parametrize("stated", [0.4, 0.8])
 def test_an_error_that_the_method_states_is_the_whole_error(stated):
     known = made_up(stated=np.array([0.2, 0.2, stated]))

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from headcount import arrays
 from headcount.asking import asked_classes
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
-from headcount.errors import DataError
+from headcount.errors import DataError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame, as_html
-from headcount.subsampling import Refits, Subsamples, curve_grid, quiet, refits, sampler_for
+from headcount.subsampling import Refits, Subsamples, curve_grid, refits, sampler_for
 from headcount.wording import counted, percent
 
 Floats = NDArray[np.float64]
@@ -285,7 +285,7 @@ def backtest(
     >>> [step.n_classes for step in found.steps]
     [100, 40, 20, 10]
     >>> round(found.steps[0].error, 2), found.supported
-    (0.02, 2.0)
+    (0.01, 2.0)
     """
     pilot = as_pilot(data, labels)
     estimator = resolve(method, random_state)
@@ -295,8 +295,7 @@ def backtest(
     grid = curve_grid(pilot.n_classes, asked)
     if plan:
         # What cannot be done at all is refused here, in the method's own words.
-        with quiet():
-            Context().run(resolve(estimator).fit, pilot)
+        Context().run(_tried, resolve(estimator), pilot)
     drawn = refits(pilot, estimator, plan, grid, random_state=random_state, n_jobs=n_jobs)
     from headcount.uncertainty import with_coverage  # which builds on this module
 
@@ -338,6 +337,11 @@ def points(error: float) -> str:
     """
     digits = f"{100 * error:.2g}" if error < 0.1 else f"{100 * error:.0f}"
     return f"{digits} point" + ("" if digits == "1" else "s")
+
+
+def _tried(estimator: Extrapolator, pilot: Pilot) -> None:
+    with silence():
+        estimator.fit(pilot)
 
 
 def _judged(pilot: Pilot, method: str, drawn: Subsamples, tolerance: float) -> Backtest:

@@ -52,12 +52,15 @@ class AssumptionWarning(HeadcountWarning):
 
 
 _heard: ContextVar[tuple[list[str], ...]] = ContextVar("heard", default=())
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 def warn(message: str, category: type[HeadcountWarning]) -> None:
     """Give a warning that points at the caller's own code, and note it for `listening`."""
     for notes in _heard.get():
         notes.append(message)
+    if _silent.get():
+        return
     frame, level = sys._getframe(1), 2
     here = str(Path(__file__).parent)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
@@ -77,3 +80,13 @@ def listening() -> Iterator[list[str]]:
         yield notes
     finally:
         _heard.reset(token)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Give none of headcount's warnings inside; again without a change that other threads see."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)

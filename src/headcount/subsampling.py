@@ -24,7 +24,7 @@ from sklearn.base import clone
 
 from headcount import arrays, threads
 from headcount.asking import POINTS
-from headcount.errors import HeadcountError, ParameterError, UnsupportedError
+from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
 from headcount.pilot import BEATS_BUDGET, Pilot
 from headcount.thinning import OwnRivals, share_of
@@ -179,7 +179,7 @@ def refits(
     )
     outcomes: list[list[Floats | str]] = [[] for _ in plan]
     report = threads.reporter()
-    with quiet(), threads.one_blas_thread():
+    with threads.one_blas_thread():
         for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
             outcomes[todo[done - 1][0]].append(outcome)
             report(TASK, done, len(todo))
@@ -292,15 +292,16 @@ def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
 
 def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Floats | str:
     """Return the curve forecast from a pilot, or why there is none."""
-    # Refits in this process share its warning filters, which the caller has set. An empty context
-    # keeps their warnings and their progress from those who listen to the whole.
-    with quiet(os.getpid() != parent), threads.one_blas_thread():
+    # Warning filters are shared by all threads of a process, so that only a worker may set them.
+    # An empty context keeps warnings and progress from those who listen to the whole.
+    with _quiet(os.getpid() != parent), threads.one_blas_thread():
         return Context().run(_curve, estimator, pilot, grid)
 
 
 def _curve(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Floats | str:
     try:
-        values = np.asarray(clone(estimator).fit(pilot).predict(grid), dtype=np.float64)
+        with silence():
+            values = np.asarray(clone(estimator).fit(pilot).predict(grid), dtype=np.float64)
     except HeadcountError as error:
         return str(error)
     return values if np.isfinite(values).all() else "it gave a forecast that is not a number."
@@ -318,8 +319,8 @@ def _gathered(
 
 
 @contextmanager
-def quiet(wanted: bool = True) -> Iterator[None]:
-    """Keep the warnings of hundreds of fits off the screen."""
+def _quiet(wanted: bool) -> Iterator[None]:
+    """Keep the warnings of other libraries off the screen, in a process of our own."""
     if not wanted:
         yield
         return

@@ -250,12 +250,6 @@ class Uncertainty:
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
-        if kind == "expected" and (counts > self.n_classes).any():
-            # Expected accuracy cannot rise beyond what it can be among the pilot's own number.
-            cap = float(self.band(self.observed, self.n_classes, confidence)[1])
-            upper = np.where(
-                counts > self.n_classes, np.minimum(upper, np.maximum(cap, values)), upper
-            )
         one = counts == 1
         return np.where(one, 1.0, lower), np.where(one, 1.0, upper)
 

@@ -137,7 +137,7 @@ def few_powers(last: int) -> tuple[Floats, Floats]:
     --------
     >>> powers, shares = few_powers(99)
     >>> powers.astype(int).tolist()
-    [1, 2, 3, 4, 5, 8, 12, 19, 28, 43, 65, 99]
+    [1, 2, 4, 5, 8, 12, 19, 28, 43, 65, 99]
     >>> float(shares.sum().round(12))
     1.0
     """
