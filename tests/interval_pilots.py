@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import logit
 
 from headcount import Pilot, observe, simulate
-from headcount.backtesting import Backtest
+from headcount.backtest_result import Backtest
 from headcount.uncertainty import assess
 
 

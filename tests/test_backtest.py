@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from headcount import DataError, ParameterError, Pilot, UnsupportedError, observe, simulate
-from headcount.backtesting import Backtest, BacktestStep, backtest, plan_sizes, points
+from headcount.backtest_result import Backtest, BacktestStep, points
+from headcount.backtesting import backtest, plan_sizes
 from headcount.errors import HeadcountError, listening
 from headcount.estimators import Extrapolator, Kde, ProbitNormal
 from headcount.favorability import Favorability
@@ -329,8 +330,8 @@ def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
 
 
 def test_coverage_by_hand(pilot):
+    from headcount.error_model import MODEL
     from headcount.risk.asymptotics import accuracy_standard_error
-    from headcount.uncertainty import MODEL
 
     found = backtest(pilot, method="probit_normal", repeats=6)
     a = found.observed

@@ -11,8 +11,8 @@ from headcount import DataError, ParameterError, cli, simulate
 from headcount.bench import calibration, coverage_records
 from headcount.bench.problem_families import HELD_OUT, TRAINING
 from headcount.bench.runner import JOURNAL, Settings
+from headcount.error_model import MODEL, ErrorModel
 from headcount.estimators import METHODS, NoChange, ProbitNormal
-from headcount.uncertainty import MODEL, ErrorModel
 
 TRUE = ErrorModel(
     growth=1.4,

@@ -13,9 +13,10 @@ from bench_tools import Choosy, lasting
 from headcount import DataError, ParameterError, Pilot, cli, simulate
 from headcount.bench import coverage, coverage_pilots, coverage_records
 from headcount.bench.runner import JOURNAL, Settings
+from headcount.error_model import MODEL, ErrorModel
 from headcount.estimators import METHODS, NoChange, ProbitNormal
 from headcount.observed import observe
-from headcount.uncertainty import MODEL, ErrorModel, Uncertainty
+from headcount.uncertainty import Uncertainty
 
 NORMAL = ErrorModel(
     growth=1.0,

@@ -10,9 +10,10 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.backtesting import Backtest, BacktestStep
+from headcount.backtest_result import Backtest, BacktestStep
+from headcount.error_model import ErrorModel
 from headcount.risk.asymptotics import accuracy_standard_error
-from headcount.uncertainty import KINDS, NOISE, RIDGE, ErrorModel, Uncertainty, assess
+from headcount.uncertainty import KINDS, NOISE, RIDGE, Uncertainty, assess
 from interval_pilots import bare, counts, gaussian
 
 

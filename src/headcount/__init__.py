@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount import datasets, estimators, risk, simulate, theory
-    from headcount.backtesting import Backtest, backtest
+    from headcount.answers import Forecast
+    from headcount.backtest_result import Backtest
+    from headcount.backtesting import backtest
     from headcount.comparing import compare
     from headcount.comparison import Comparison
     from headcount.errors import (
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from headcount.favorability import Favorability
-    from headcount.forecasting import Forecast, forecast
+    from headcount.forecasting import forecast
     from headcount.loading import load
     from headcount.observed import Observed, observe
     from headcount.ordinary_roc import class_averaged_roc
@@ -45,12 +47,12 @@ __version__ = "0.1.0"
 # --help and completes words without loading numba and scikit-learn.
 _HOMES = {
     "AssumptionWarning": "errors",
-    "Backtest": "backtesting",
+    "Backtest": "backtest_result",
     "Comparison": "comparison",
     "DataError": "errors",
     "ExtrapolationWarning": "errors",
     "Favorability": "favorability",
-    "Forecast": "forecasting",
+    "Forecast": "answers",
     "HeadcountError": "errors",
     "HeadcountWarning": "errors",
     "MissingExtraError": "errors",

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import terminal
+from headcount.command_options import AsCsv, AsJson, Jobs, Seed, one_format
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
 
 if TYPE_CHECKING:
-    from headcount.backtesting import Backtest
+    from headcount.backtest_result import Backtest
     from headcount.pilot import Pilot
 
 ALL = "all"
@@ -41,12 +42,10 @@ def backtest(
         int | None,
         typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print a row for each size.")] = False,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -58,9 +57,7 @@ def backtest(
 
     headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
     """
-    from headcount.cli import _one_format
-
-    _one_format(as_json, as_csv)
+    one_format(as_json, as_csv)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
@@ -174,7 +171,7 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.backtesting import points
+    from headcount.backtest_result import points
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(

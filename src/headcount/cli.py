@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +13,21 @@ import typer
 from headcount import __version__, terminal
 from headcount.backtest_cli import backtest
 from headcount.bench.cli import bench_app
+from headcount.capacity_cli import capacity
+from headcount.command_options import (
+    AsCsv,
+    AsJson,
+    Classes,
+    Confidence,
+    Intervals,
+    Jobs,
+    Method,
+    Seed,
+    numbers_of,
+    one_format,
+)
 from headcount.compare_cli import compare
-from headcount.errors import HeadcountError, ParameterError, listening
+from headcount.errors import HeadcountError, listening
 from headcount.gate_cli import gate
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.plan_cli import plan
@@ -23,7 +35,7 @@ from headcount.risk_cli import risk
 from headcount.wording import counted, percent, percent_range
 
 if TYPE_CHECKING:
-    from headcount.forecasting import Forecast
+    from headcount.answers import Forecast
     from headcount.pilot import Pilot
 
 app = typer.Typer(
@@ -37,19 +49,6 @@ app = typer.Typer(
 
 app.add_typer(bench_app, name="bench")
 
-Classes = Annotated[
-    str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
-]
-Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
-Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
-Intervals = Annotated[
-    bool,
-    typer.Option(help="Back-test the method on the pilot and give intervals; takes seconds."),
-]
-Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
-Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the curve as CSV.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curve into a .png, .svg or .pdf file.")]
 
 
@@ -90,8 +89,8 @@ def forecast(
     """
     from headcount.forecasting import forecast as make_forecast
 
-    asked = _numbers(classes)
-    _one_format(as_json, as_csv)
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
     _check_output(plot, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
@@ -135,9 +134,9 @@ def observe(
     from headcount.arrays import whole_number
     from headcount.observed import observe as make_curve
 
-    _one_format(as_json, as_csv)
+    one_format(as_json, as_csv)
     top = whole_number(top, "--top", 1)
-    asked = None if classes is None else _numbers(classes)
+    asked = None if classes is None else numbers_of(classes)
     with terminal.progress():
         data = pilot.load()
         curve = make_curve(data)
@@ -167,63 +166,7 @@ def observe(
         _show_observed(rows, top)
 
 
-@app.command()
-@reads_pilot
-def capacity(
-    pilot: PilotFiles,
-    target: Annotated[
-        list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
-    ],
-    method: Method = "auto",
-    confidence: Confidence = 0.9,
-    intervals: Intervals = True,
-    jobs: Jobs = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Say how many classes the system can hold before accuracy falls under a target.
-
-    For example:
-
-    headcount capacity scores.npz --target 0.9 --target 0.8
-    """
-    from headcount.favorability import check_target
-    from headcount.forecasting import forecast as make_forecast
-
-    targets = [check_target(value) for value in target]
-    with terminal.progress(), listening() as heard:
-        data = pilot.load()
-        result = make_forecast(
-            data,
-            classes=data.n_classes,
-            method=method,
-            confidence=confidence,
-            random_state=seed,
-            n_jobs=jobs,
-            intervals=intervals,
-        )
-        rows = [_capacity(result, value) for value in targets]
-    if as_json:
-        answer = {
-            "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
-            "method": result.method, "confidence": confidence, "supported": result.supported,
-            "capacity": rows, "checks": [check.to_dict() for check in result.checks],
-            "warnings": heard,
-        }  # fmt: skip
-        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
-        return
-    for value in targets:
-        terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
-    furthest = max(result.capacity(value) for value in targets)
-    if result.backtest is not None and furthest > result.supported:
-        terminal.complain(
-            "warning",
-            f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
-            "what goes beyond that as a guess, or use a larger pilot.",
-        )
-    terminal.list_checks(result.checks, heard)
-
-
+app.command()(capacity)
 app.command()(backtest)
 app.command()(compare)
 app.command()(plan)
@@ -314,33 +257,6 @@ def run() -> None:
     sys.exit(main())
 
 
-def _numbers(text: str) -> list[int]:
-    """Parse '1000,10000' (also '1_000' and '1e4'); numbers of classes start at 2."""
-    from headcount.arrays import whole_number
-
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise ParameterError("--classes names no number of classes; write e.g. 1000,10000.")
-    numbers = []
-    for part in parts:
-        value: Any = part.replace("_", "")
-        value = float(value) if "e" in value.lower() and _is_number(value) else value
-        numbers.append(whole_number(value, "a number of classes", 2))
-    return sorted(set(numbers))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _one_format(as_json: bool, as_csv: bool) -> None:
-    if as_json and as_csv:
-        raise ParameterError("--json and --csv exclude each other; choose one.")
-
-
 def _check_output(output: Path | None, inputs: Sequence[Path]) -> None:
     """Refuse an output that cannot be written before any work is done."""
     if output is None:
@@ -357,43 +273,6 @@ def _ladder(n_classes: int) -> list[int]:
     """Return 2, 5, 10, 20, 50 ... up to the pilot's size."""
     steps = [m * 10**e for e in range(13) for m in (1, 2, 5)]
     return [k for k in steps if 2 <= k < n_classes] + [n_classes]
-
-
-def _capacity(result: Forecast, target: float) -> dict[str, Any]:
-    """Return a capacity and its limits as JSON holds them: no infinity."""
-    held, limits = result.capacity(target), result.capacity_interval(target)
-
-    def finite(count: float) -> int | None:
-        return None if math.isinf(count) else int(count)
-
-    return {
-        "target": target,
-        "classes": finite(held),
-        "unbounded": math.isinf(held),
-        "lower": None if limits is None else finite(limits[0]),
-        "upper": None if limits is None else finite(limits[1]),
-    }
-
-
-def _said_capacity(result: Forecast, target: float) -> str:
-    from headcount.forecasting import describe_capacity
-
-    held, limits = result.capacity(target), result.capacity_interval(target)
-    source = "measured" if held < result.n_classes else "forecast"
-    said = "even two classes are too many"
-    if held > 1:
-        said = f"up to {describe_capacity(held)} ({source})"
-    if limits is None or limits[0] == limits[1]:
-        return said
-    return f"{said}; {percent(result.confidence)} interval {_between(*limits)}"
-
-
-def _between(low: float, high: float) -> str:
-    from headcount.wording import about
-
-    if math.isinf(high):
-        return f"{about(low)} or more"
-    return f"{about(low)} to {about(high)}"
 
 
 def _show_forecast(result: Forecast) -> None:

@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headcount import terminal
+from headcount.command_options import (
+    AsCsv,
+    AsJson,
+    Classes,
+    Confidence,
+    Jobs,
+    Method,
+    Seed,
+    numbers_of,
+    one_format,
+)
 from headcount.errors import ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent, plain
@@ -24,23 +35,17 @@ def compare(
     others: Annotated[
         list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
     ],
-    classes: Annotated[
-        str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
-    ],
+    classes: Classes,
     names: Annotated[
         str | None,
         typer.Option(help="What to call them, e.g. old,new.", show_default="names of the files"),
     ] = None,
-    method: Annotated[str, typer.Option(help="A method of 'headcount methods'.")] = "auto",
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print a row for each pair and number of classes.")
-    ] = False,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -53,11 +58,10 @@ def compare(
 
     headcount compare a.npy b.npy --labels who.txt --names resnet,vit --classes 10000
     """
-    from headcount.cli import _numbers, _one_format
     from headcount.comparing import compare as make_comparison
 
-    asked = _numbers(classes)
-    _one_format(as_json, as_csv)
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
     files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
     called = _names([file.path for file in files], names)
     with terminal.progress(), listening() as heard:

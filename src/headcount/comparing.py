@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
+from headcount.answers import Forecast
 from headcount.asking import asked_classes, curve_classes
 from headcount.backtesting import HALVES, LEAST_HALF
 from headcount.comparison import Comparison, Crossing, Pair
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
-from headcount.forecasting import Forecast, forecast
+from headcount.forecasting import forecast
 from headcount.loading import as_pilot
 from headcount.pilot import Pilot
 from headcount.risk.costs import as_cost

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.backtesting import points
+from headcount.answers import Forecast
+from headcount.backtest_result import points
 from headcount.errors import ParameterError
-from headcount.forecasting import Forecast
 from headcount.presenting import as_frame, as_html
 from headcount.wording import about, percent, plain
 

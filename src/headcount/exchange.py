@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.backtesting import Backtest
+from headcount.backtest_result import Backtest
 from headcount.checks import Check
 from headcount.curves import PredictedCurve
 from headcount.errors import DataError, HeadcountError

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import typer
 
 from headcount import terminal
+from headcount.command_options import AsJson, Classes, Method, numbers_of
 from headcount.errors import (
     DataError,
     HeadcountError,
@@ -24,7 +25,7 @@ from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import plain
 
 if TYPE_CHECKING:
-    from headcount.forecasting import Forecast
+    from headcount.answers import Forecast
     from headcount.gate import Baseline, Decision, Estimate
 
 SUITE = "headcount gate"
@@ -36,9 +37,7 @@ WORDS = {"pass": "passed", "fail": "FAILED", "error": "CANNOT BE SAID"}
 @reads_pilot
 def gate(
     pilot: PilotFiles,
-    classes: Annotated[
-        str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
-    ],
+    classes: Classes,
     minimum: Annotated[
         float | None,
         typer.Option("--min", help="What the lower bound must reach, e.g. 0.8."),
@@ -54,7 +53,7 @@ def gate(
         bool,
         typer.Option("--allow-extrapolation", help="Also judge what the back-test cannot support."),
     ] = False,
-    method: Annotated[str, typer.Option(help="A method of 'headcount methods'.")] = "auto",
+    method: Method = "auto",
     confidence: Annotated[
         float, typer.Option(help="Level of the interval whose lower end is the bound.")
     ] = 0.9,
@@ -62,7 +61,7 @@ def gate(
     github: Annotated[
         bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fail a build when the forecast is not good enough, or cannot be trusted.
 
@@ -162,11 +161,10 @@ def _judged(
 ) -> tuple[Forecast, Decision]:
     from dataclasses import replace
 
-    from headcount.cli import _numbers
     from headcount.forecasting import forecast as make_forecast
     from headcount.gate import Estimate, differences, judge
 
-    numbers = _numbers(asked.pop("classes"))
+    numbers = numbers_of(asked.pop("classes"))
     pinned = None if baseline is None else _baseline(baseline)
     judge([Estimate(2, 1.0, 1.0)], baseline=pinned, **rules)  # bad rules are refused at once
     data = pilot.load()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headcount import terminal
+from headcount.command_options import AsJson, Confidence, Jobs, Method, Seed, numbers_of
 from headcount.errors import ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import about, counted
@@ -29,13 +30,11 @@ def plan(
         float | None,
         typer.Option(help="Of the pilot to come.", show_default="as many as now"),
     ] = None,
-    method: Annotated[str, typer.Option(help="A method of 'headcount methods'.")] = "auto",
-    confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.9,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes to use; -1 for all cores.", show_default="1")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which random subsets to draw.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Say how many classes and probes a pilot needs, from a small one that is there.
 
@@ -43,10 +42,9 @@ def plan(
 
     headcount plan small.npz --classes 10000 --half-width 0.03
     """
-    from headcount.cli import _numbers
     from headcount.planning import plan as make_plan
 
-    asked = _numbers(classes)
+    asked = numbers_of(classes)
     if len(asked) != 1:
         raise ParameterError("--classes takes one number here; plan for each on its own.")
     with terminal.progress(), listening() as heard:

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from headcount import arrays
+from headcount.answers import Forecast
 from headcount.asking import asked_classes
-from headcount.backtesting import LEAST_HALF, points
+from headcount.backtest_result import points
+from headcount.backtesting import LEAST_HALF
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
-from headcount.forecasting import Forecast, forecast
+from headcount.forecasting import forecast
 from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
 from headcount.uncertainty import Uncertainty

@@ -18,7 +18,7 @@ from headcount.roc import ROCCurve, reversed_roc
 from headcount.writing import PICTURES, write_atomically
 
 if TYPE_CHECKING:
-    from headcount.forecasting import Forecast
+    from headcount.answers import Forecast
     from headcount.pilot import Pilot
 
 Floats = NDArray[np.float64]

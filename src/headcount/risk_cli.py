@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import terminal
+from headcount.command_options import AsCsv, AsJson, Classes, Confidence, numbers_of, one_format
 from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent, plain
@@ -34,9 +35,7 @@ def risk(
             metavar="FILE",
         ),
     ],
-    classes: Annotated[
-        str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
-    ],
+    classes: Classes,
     priors: Annotated[
         Path | None,
         typer.Option(help="How often each class is the true one: .json, name to weight."),
@@ -47,9 +46,9 @@ def risk(
     basis: Annotated[
         str, typer.Option(help="For regression: gaussian (the default), spline or polynomial.")
     ] = "gaussian",
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the curve as CSV.")] = False,
+    confidence: Confidence = 0.9,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Forecast what mistakes will cost on average, where some cost more than others.
 
@@ -61,11 +60,10 @@ def risk(
 
     headcount risk scores.npz --cost costs.npz --priors frequencies.json --classes 1000
     """
-    from headcount.cli import _numbers, _one_format
     from headcount.risk.forecasting import forecast_risk
 
-    asked = _numbers(classes)
-    _one_format(as_json, as_csv)
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = forecast_risk(

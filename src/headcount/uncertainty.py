@@ -34,82 +34,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln
+from scipy.special import expit
 from scipy.special import logit as log_odds
 
 from headcount import arrays
-from headcount.backtesting import Backtest
-from headcount.errors import DataError, ParameterError, UnsupportedError
+from headcount.backtest_result import Backtest
+from headcount.error_model import MODEL, STATED_MODEL, ErrorModel
+from headcount.errors import DataError, ParameterError
 from headcount.estimators import Extrapolator
-from headcount.observed import Observed, observe
+from headcount.observed import observe
+from headcount.observed_error import (
+    TINY,
+    of_log_odds,
+    probe_variance,
+    probes_per_class,
+    standard_error,
+)
 from headcount.pilot import Pilot
 from headcount.uncertainty_exchange import read_uncertainty
 
 Floats = NDArray[np.float64]
 
 KINDS = ("expected", "new_set", "grown_set")
-TINY = 1e-12
 NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
-LOSSES_A_TIE = {"random": 0.5, "lose": 1.0, "win": 0.0}
 POINTS = 12  # numbers of classes up to K at which the jackknife is done
-
-
-@dataclass(frozen=True)
-class ErrorModel:
-    """What was learned about errors on simulated problems.
-
-    Attributes
-    ----------
-    growth : float
-        Power of the growth of the spread over the halves, beta.
-    blind_growth : float
-        What stands in for the logarithm of that growth, per unit of log(k / K), without halves.
-    scale, power : float
-        c and gamma.
-    doubt, share : float
-        c' and lambda: what the back-test's bias adds to the spread and to the middle.
-    stated : float
-        Factor of the error that a method states itself, for methods that do.
-    levels, quantiles : tuple of float
-        Quantiles of the absolute value of z.
-    """
-
-    growth: float
-    blind_growth: float
-    scale: float
-    power: float
-    doubt: float
-    share: float
-    levels: tuple[float, ...]
-    quantiles: tuple[float, ...]
-    stated: float = 1.0
-
-    def multiplier(self, confidence: float) -> float:
-        """Return how many standard deviations hold so large a share of the errors."""
-        return float(np.interp(confidence, self.levels, self.quantiles))
-
-
-# From 286 random problems and `probit_normal`, as `headcount bench calibration` does it.
-MODEL = ErrorModel(
-    growth=1.06,
-    blind_growth=0.3,
-    scale=0.023,
-    power=1.93,
-    doubt=0.95,
-    share=0.62,
-    levels=(0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0),
-    quantiles=(0.0, 0.69, 1.36, 1.76, 2.36, 3.7, 6.0),
-)
-# For methods that state their own error: from 197 such problems and `auto`, and 60 of families that
-# it has not been trained on. There the back-test's bias told next to nothing new (a share of 0.03
-# and 0.09); it is given more weight for pilots unlike all of them, as on the real sets it helped.
-STATED_MODEL = replace(
-    MODEL,
-    doubt=0.3,
-    share=0.3,
-    stated=1.0,
-    quantiles=(0.0, 0.69, 1.35, 1.8, 2.2, 2.9, 5.0),
-)
 
 
 @dataclass(frozen=True)
@@ -359,11 +307,11 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
     at_pilot = float(seen.accuracy(n_classes))
     middle = np.clip(at_pilot, half, 1 - half)
     inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
-    spread, shared = _observed_error(pilot, seen, inside)
-    error = _of_log_odds(pilot, seen, inside, spread)
+    spread, shared = standard_error(pilot, seen, inside)
+    error = of_log_odds(pilot, seen, inside, spread)
     x = np.log(np.maximum(grid / n_classes, 1.0))
     whole = float(error[-1] * middle * (1 - middle)) ** 2
-    known = _probe_variance(pilot)
+    known = probe_variance(pilot)
     stated = None if fitted is None else fitted.stated_error(grid / n_classes)
     within = 0.0 if known is None else min(known, whole)
     return Uncertainty(
@@ -375,7 +323,7 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
         bias=_bias(backtest, middle, half, x),
         class_variance=whole - within,
         probe_variance=within,
-        probes_per_class=_probes_per_class(pilot),
+        probes_per_class=probes_per_class(pilot),
         observed=at_pilot,
         shared_rivals=shared,
         told_apart=known is not None and bool(spread[-1] > TINY),
@@ -392,7 +340,7 @@ def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> 
     """
     last, half = np.array([pilot.n_classes]), 0.5 / pilot.n_probes
     seen = observe(pilot)
-    here = _of_log_odds(pilot, seen, last, _observed_error(pilot, seen, last)[0])
+    here = of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])
     measured = log_odds(np.clip(backtest.observed, half, 1 - half))
     steps = []
     for step in backtest.steps:
@@ -403,48 +351,6 @@ def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> 
         held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
         steps.append(replace(step, coverage=held))
     return replace(backtest, steps=tuple(steps))
-
-
-def _of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floats) -> Floats:
-    """Return standard errors of accuracies as those of their log odds.
-
-    With every probe right (or wrong) there is no spread, and half a probe stands in.
-    """
-    half = 0.5 / pilot.n_probes
-    shown = np.clip(seen.accuracy(k), half, 1 - half)
-    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
-    return np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
-
-
-def _observed_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
-    """Return the standard error of the observed accuracy, and whether rivals are in it."""
-    if pilot.has_scores:
-        from headcount.risk.asymptotics import accuracy_standard_error
-
-        try:
-            return accuracy_standard_error(pilot, k), True
-        except UnsupportedError:
-            pass
-    chances = _chances(pilot, k)
-    apart = pilot.weights * (chances - seen.accuracy(k)[:, None])
-    if pilot.labels is None:
-        return np.sqrt(np.square(apart).sum(axis=1)), False
-    total = [np.bincount(pilot.labels, row, pilot.n_classes) for row in apart]
-    return np.sqrt(np.square(total).sum(axis=1)), False
-
-
-def _chances(pilot: Pilot, k: NDArray[np.int64]) -> Floats:
-    """Chance of each probe to be right among k classes, a row for each k.
-
-    Where ties are broken at random, one is taken for half a loss.
-    """
-    rivals = pilot.n_classes - 1
-    unbeaten = rivals - pilot.losses - pilot.ties * LOSSES_A_TIE[pilot.tie_rule]
-    draws = (k - 1)[:, None]
-    with np.errstate(invalid="ignore"):
-        log = gammaln(unbeaten + 1) - gammaln(np.maximum(unbeaten - draws, -0.5) + 1)
-    whole = gammaln(rivals + 1) - gammaln(rivals - draws + 1)
-    return np.where(unbeaten >= draws, np.exp(np.minimum(log - whole, 0.0)), 0.0)
 
 
 def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
@@ -471,31 +377,3 @@ def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
     if here <= TINY:  # all right or all wrong, but for round-off
         return None
     return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)
-
-
-def _probe_variance(pilot: Pilot) -> float | None:
-    """Variance of the accuracy at K that comes from the finite number of probes of each class.
-
-    None where no class has two probes: then it cannot be told from that of classes.
-    """
-    if pilot.labels is None:
-        return None
-    share = {"random": 1 / (1.0 + pilot.ties), "lose": pilot.ties == 0, "win": 1.0}
-    right = (pilot.losses == 0) * share[pilot.tie_rule]
-    count = np.bincount(pilot.labels, minlength=pilot.n_classes)
-    several = count >= 2
-    if not several.any():
-        return None
-    mean = np.bincount(pilot.labels, right, pilot.n_classes) / np.maximum(count, 1)
-    squares = np.bincount(pilot.labels, (right - mean[pilot.labels]) ** 2, pilot.n_classes)
-    weight = np.bincount(pilot.labels, pilot.weights, pilot.n_classes)
-    held = np.zeros(pilot.n_classes)
-    held[several] = squares[several] / (count[several] - 1)
-    held[(count == 1)] = held[several].mean()
-    return float(np.sum(weight**2 * held / np.maximum(count, 1)))
-
-
-def _probes_per_class(pilot: Pilot) -> float:
-    if pilot.labels is None:
-        return 1.0
-    return pilot.n_probes / len(np.unique(pilot.labels))

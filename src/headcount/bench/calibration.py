@@ -38,9 +38,9 @@ from headcount.bench.methods import chosen
 from headcount.bench.problem_families import HELD_OUT, draw
 from headcount.bench.results import Results
 from headcount.bench.runner import Settings, Task, conduct
+from headcount.error_model import MODEL, STATED_MODEL, ErrorModel
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
-from headcount.uncertainty import MODEL, STATED_MODEL, ErrorModel
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays, simulate
-from headcount.bench.pilots import digest
+from headcount.bench.pilots import digest, parts_to_run
 from headcount.bench.runner import seed_for
 from headcount.errors import ParameterError
 from headcount.loading import load
@@ -119,15 +119,7 @@ def _faces(path: Path) -> Source:
 
 def chosen_parts(parts: Sequence[str] | None, faces: Path | None) -> list[str]:
     """Return the parts to run, in their order; by default all that there are data for."""
-    if parts is None:
-        return [part for part in PARTS if part != FACES or faces is not None]
-    for part in parts:
-        arrays.choice(part, "--parts", PARTS)
-    if not parts:
-        raise ParameterError("no part is named; leave --parts out for all of them.")
-    if FACES in parts and faces is None:
-        raise ParameterError(f"the part {FACES} needs {FILE}; name it or its folder as DATA.")
-    return [part for part in PARTS if part in parts]
+    return parts_to_run(parts, PARTS, FACES, FILE, faces)
 
 
 def places(

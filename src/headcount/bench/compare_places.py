@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import arrays
 from headcount.bench import cleanex_populations as populations
 from headcount.bench.cleanex_populations import LAWS, Source
-from headcount.bench.pilots import digest
+from headcount.bench.pilots import digest, parts_to_run
 from headcount.bench.problem_families import HELD_OUT as HELD_OUT_FAMILIES
 from headcount.bench.problem_families import TRAINING, draw
 from headcount.bench.runner import seed_for
-from headcount.errors import ParameterError
 from headcount.loading import load
 from headcount.loading.files import existing
 from headcount.pilot import Pilot
@@ -132,15 +130,7 @@ class Place:
 
 def chosen_parts(parts: Sequence[str] | None, data: Path | None) -> list[str]:
     """Return the parts to run, in their order; by default all that there are data for."""
-    if parts is None:
-        return [part for part in PARTS if part != REAL or data is not None]
-    for part in parts:
-        arrays.choice(part, "--parts", PARTS)
-    if not parts:
-        raise ParameterError("no part is named; leave --parts out for all of them.")
-    if REAL in parts and data is None:
-        raise ParameterError(f"the part {REAL} needs a folder with {FILES[0]}.npz.")
-    return [part for part in PARTS if part in parts]
+    return parts_to_run(parts, PARTS, REAL, f"{FILES[0]}.npz and others", data)
 
 
 def inputs(parts: Sequence[str], data: Path | None) -> list[Path]:

@@ -45,9 +45,9 @@ from headcount.bench.journal import Record
 from headcount.bench.methods import chosen
 from headcount.bench.results import Results
 from headcount.bench.runner import Settings, Task, conduct, seed_for
+from headcount.error_model import ErrorModel
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
-from headcount.uncertainty import ErrorModel
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 240}
@@ -70,7 +70,7 @@ def coverage(
     """Hold intervals against the truth.
 
     Fits are kept in the journal and intervals are made from them afterwards: a run with other
-    learned constants (`headcount.uncertainty.MODEL`) fits nothing again.
+    learned constants (`headcount.error_model.MODEL`) fits nothing again.
 
     Parameters
     ----------

@@ -20,16 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import uncertainty
+from headcount import error_model, uncertainty
 from headcount.asking import either
 from headcount.backtesting import backtest
 from headcount.bench.journal import Record
 from headcount.bench.methods import rounded, stamp
+from headcount.error_model import ErrorModel
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
 from headcount.observed import observe
 from headcount.pilot import Pilot
-from headcount.uncertainty import ErrorModel, Uncertainty, assess
+from headcount.uncertainty import Uncertainty, assess
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +47,7 @@ CODE = (
     "headcount.subsampling",
     "headcount.thinning",
     "headcount.observed",
+    "headcount.observed_error",
     "headcount.risk.asymptotics",
     "headcount.risk.jackknife",
 )
@@ -130,7 +132,7 @@ def at_classes(known: Uncertainty, classes: Sequence[int]) -> Uncertainty:
 def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
     """Return the errors that a record keeps, under a model; by default what is learned now."""
     states = record["uncertainty"]["stated"] is not None
-    now = uncertainty.STATED_MODEL if states else uncertainty.MODEL
+    now = error_model.STATED_MODEL if states else error_model.MODEL
     known = Uncertainty.from_dict(record["uncertainty"] | {"model": asdict(now)})
     return known if model is None else known.under(model)
 
@@ -138,7 +140,7 @@ def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
 def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
     """Return a mark of the code that records depend on, for the keys of tasks.
 
-    Constants that only judging needs (`MODEL` and `STATED_MODEL`) are not in it, nor are comments.
+    Constants that only judging needs (`headcount.error_model`) are not in it, nor are comments.
     Further modules may be named: those that pilots are drawn by.
     """
     whole = hashlib.sha256(stamp(estimator).encode())
@@ -151,14 +153,9 @@ def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
         whole.update(ast.dump(ast.parse(source)).encode())
     whole.update(repr(sorted(Uncertainty.__dataclass_fields__)).encode())
     for node in ast.parse(inspect.getsource(uncertainty)).body:
-        if not (isinstance(node, ast.ClassDef) or _names_model(node)):
+        if not isinstance(node, ast.ClassDef):
             whole.update(ast.dump(node).encode())
     return whole.hexdigest()[:8]
-
-
-def _names_model(node: ast.AST) -> bool:
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    return any(isinstance(name, ast.Name) and name.id.endswith("MODEL") for name in targets)
 
 
 # -- judging ---------------------------------------------------------------------------------------

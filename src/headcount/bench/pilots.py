@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import joblib
 import numpy as np
 
+from headcount import arrays
 from headcount.arrays import whole_number
 from headcount.bench.runner import seed_for
+from headcount.errors import ParameterError
 from headcount.pilot import Pilot
 
 
@@ -31,3 +36,30 @@ def digest(pilot: Pilot) -> str:
     """Return a mark that differs between pilots with different scores."""
     held = (pilot.labels, pilot.class_names, pilot.average, pilot.tie_rule, pilot._source)
     return str(joblib.hash(held))
+
+
+def parts_to_run(
+    parts: Sequence[str] | None, known: Sequence[str], real: str, file: str, data: Path | None
+) -> list[str]:
+    """Return the parts of an experiment to run, in their order; by default all that have data.
+
+    Parameters
+    ----------
+    parts : sequence of str or None
+        Those asked for.
+    known : sequence of str
+        All there are.
+    real, file : str
+        The part that needs data, and what is in those.
+    data : path or None
+        Where the data are.
+    """
+    if parts is None:
+        return [part for part in known if part != real or data is not None]
+    for part in parts:
+        arrays.choice(part, "--parts", known)
+    if not parts:
+        raise ParameterError("no part is named; leave --parts out for all of them.")
+    if real in parts and data is None:
+        raise ParameterError(f"the part {real} needs {file}; name it or its folder as DATA.")
+    return [part for part in known if part in parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -55,9 +56,9 @@ class TrainedOnCurve(Extrapolator):
     def _estimate(self, pilot: Pilot) -> Favorability:
         return self._train([pilot], [self])[0]
 
+    @abstractmethod
     def _train(self, pilots: Sequence[Pilot], fitted: Sequence[Self]) -> list[Favorability]:
         """Return the law of each pilot; `fitted` are the copies that hold its seed and results."""
-        raise NotImplementedError
 
 
 class CleaneX(TrainedOnCurve):

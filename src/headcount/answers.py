@@ -1,0 +1,389 @@
+"""Forecast: the object a user holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount import arrays
+from headcount.asking import curve_classes, either
+from headcount.backtest_result import Backtest
+from headcount.checks import Check
+from headcount.curves import PredictedCurve
+from headcount.errors import (
+    ParameterError,
+    UnsupportedError,
+)
+from headcount.estimators import Extrapolator
+from headcount.exchange import SCHEMA, read_forecast, write_forecast
+from headcount.favorability import ROUND_OFF, Favorability, check_target
+from headcount.observed import Observed
+from headcount.pilot import Pilot
+from headcount.presenting import as_csv, as_frame, as_html
+from headcount.uncertainty import KINDS, Uncertainty
+from headcount.wording import about, percent, percent_range
+from headcount.writing import PICTURES, write_atomically
+
+if TYPE_CHECKING:
+    from headcount.plotting import AccuracyDisplay
+
+Floats = NDArray[np.float64]
+
+TARGETS = (0.9, 0.8, 0.5)
+
+
+TEXTS = (".json", ".csv")
+
+
+LADDER = 400
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy against classes: observed up to the pilot's size, forecast beyond.
+
+    `lower` and `upper` are None where there are no intervals.
+    """
+
+    classes: NDArray[np.int64]
+    accuracy: Floats
+    region: NDArray[np.str_]
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+
+class Forecast:
+    """Accuracy at any number of classes: measured up to the pilot's size, forecast beyond.
+
+    Made by `forecast`; everything is a function of the observed curve and one fitted law.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        Size of the pilot.
+    classes : tuple of int
+        Numbers of classes asked about.
+    method : str
+        Alias of the method.
+    confidence : float
+        Level of the intervals.
+    observed : Observed
+        What the pilot itself says, up to its own size.
+    law : Favorability or PredictedCurve
+        The fitted law; a bare curve for methods that are no mixture.
+    checks : tuple of Check
+        What to know before believing it.
+    warnings : tuple of str
+        What was said on the way.
+    backtest : Backtest or None
+        How well the method forecast the pilot's own classes from fewer of them.
+    uncertainty : Uncertainty or None
+        How far the forecast may be off; None where no back-test was run.
+    """
+
+    def __init__(
+        self,
+        *,
+        observed: Observed,
+        law: Favorability | PredictedCurve,
+        classes: tuple[int, ...],
+        n_probes: int,
+        method: str,
+        confidence: float,
+        checks: tuple[Check, ...] = (),
+        warnings: tuple[str, ...] = (),
+        fitted: tuple[Pilot, Extrapolator] | None = None,
+        backtest: Backtest | None = None,
+        uncertainty: Uncertainty | None = None,
+    ) -> None:
+        self.observed = observed
+        self.law = law
+        self.classes = classes
+        self.n_classes = observed.n_classes
+        self.n_probes = n_probes
+        self.method = method
+        self.confidence = confidence
+        self.checks = checks
+        self.warnings = warnings
+        self.backtest = backtest
+        self.uncertainty = uncertainty
+        self._fitted = fitted
+        self.curve = self._curve()
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def accuracy(self, k: Any) -> Floats:
+        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
+        return either(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
+
+    @property
+    def supported(self) -> int:
+        """Largest number of classes that the back-test supports; without one, the pilot's own."""
+        ratio = 1.0 if self.backtest is None else self.backtest.supported
+        return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
+
+    def top(self, m: int, k: Any) -> Floats:
+        """Chance that the true class is among the best m of k."""
+        return either(
+            k,
+            self.n_classes,
+            lambda inside: self.observed.top(m, inside),
+            lambda beyond: self.law.top(m, beyond),
+        )
+
+    def interval(
+        self,
+        k: Any,
+        kind: str = "expected",
+        by: str = "resampling",
+        *,
+        probes_per_class: float | None = None,
+    ) -> tuple[Floats, Floats] | None:
+        """Limits of the accuracy among k classes at the level `confidence`.
+
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of classes.
+        kind : {"expected", "new_set", "grown_set"}
+            What should lie between the limits: the expected accuracy among k classes; the
+            accuracy on one new random set of k classes; the same where that set contains the
+            pilot's classes.
+        by : {"resampling", "asymptotic"}
+            Resampling of classes together with the error of extrapolating (`Uncertainty`), or
+            large-sample theory: a jackknife over classes up to the pilot's size, the delta method
+            beyond it, for moment regression alone; no bias is in that.
+        probes_per_class : float, optional
+            For sets: how many probes a class the test that measures the accuracy will have;
+            without end by default.
+
+        Returns
+        -------
+        (lower, upper) or None
+            None where no back-test was run, so that nothing is known.
+        """
+        arrays.class_counts(k)
+        arrays.choice(kind, "kind", KINDS)
+        if arrays.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
+            return self._band(k, kind, probes_per_class)
+        from headcount.risk.asymptotics import accuracy_error, asymptotic_interval
+
+        if kind != "expected" or self._fitted is None:
+            raise UnsupportedError(
+                "asymptotic intervals are for the expected accuracy, of a forecast that was made "
+                "here and not read from a file."
+            )
+        error = accuracy_error(*self._fitted, k)
+        return asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+
+    def capacity(self, target: float) -> int | float:
+        """Largest number of classes at which accuracy is still at least `target`.
+
+        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        """
+        least = check_target(target) - ROUND_OFF
+        if float(self.observed.accuracy(self.n_classes)) >= least:
+            return max(self.n_classes, self.law.capacity(target))
+        low, high = 1, self.n_classes
+        while high - low > 1:
+            middle = (low + high) // 2
+            if float(self.observed.accuracy(middle)) >= least:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def capacity_interval(self, target: float) -> tuple[float, float] | None:
+        """Limits of the capacity: where the lower and the upper limit of accuracy cross `target`.
+
+        Limits of accuracy are followed to fifty times the pilot's size, or to the largest number
+        asked about. If the upper one is still above the target there, the upper limit of the
+        capacity is `math.inf`; if the lower one is, the lower limit is that number. None without
+        intervals.
+        """
+        least = check_target(target)
+        if self.uncertainty is None:
+            return None
+        reach = max(int(self.uncertainty.grid[-1]), self.n_classes)
+        return tuple(self._last_above(least, side, reach) for side in (0, 1))  # type: ignore[return-value]
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command line prints as JSON: the answers, without the fitted law."""
+        asked = np.array(self.classes)
+        inside = np.unique(np.append(asked[asked <= self.n_classes], self.n_classes))
+        beyond = asked[asked > self.n_classes]
+        return {
+            "schema": SCHEMA,
+            "n_classes": self.n_classes,
+            "n_probes": self.n_probes,
+            "method": self.method,
+            "confidence": self.confidence,
+            "observed": [
+                {"classes": k, "accuracy": value}
+                for k, value in zip(inside.tolist(), self.accuracy(inside).tolist(), strict=True)
+            ],
+            "forecast": self._points(beyond),
+            "checks": [check.to_dict() for check in self.checks],
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON, enough for `from_json` to answer any question again."""
+        doubts = {
+            "backtest": None if self.backtest is None else self.backtest.to_dict(),
+            "uncertainty": None if self.uncertainty is None else self.uncertainty.to_dict(),
+        }
+        return write_forecast(self.to_dict(), self.classes, self.observed, self.law, doubts)
+
+    @classmethod
+    def from_json(cls, text: str) -> Forecast:
+        """Return the forecast that `to_json` wrote, refused if it is not one."""
+        return cls(**read_forecast(text))
+
+    def to_frame(self) -> Any:
+        """Return the curve as a pandas DataFrame with columns classes, accuracy and region."""
+        return as_frame(self._columns())
+
+    def to_csv(self) -> str:
+        """Return the curve as CSV text."""
+        return as_csv(self._columns())
+
+    def plot(self, ax: Any = None, *, target: float | None = None) -> AccuracyDisplay:
+        """Draw accuracy against classes; needs the extra `plot`."""
+        from headcount.plotting import AccuracyDisplay
+
+        return AccuracyDisplay.from_forecast(self, target=target).plot(ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forecast as .json or .csv, or its picture as .png, .svg or .pdf."""
+        suffix = Path(path).suffix.lower()
+        if suffix in TEXTS:
+            text = self.to_json() if suffix == ".json" else self.to_csv()
+            write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+        elif suffix not in PICTURES:
+            raise ParameterError(
+                f"cannot save a forecast as {suffix or 'a file without ending'}; "
+                f"choose one of {', '.join((*TEXTS, *PICTURES))}."
+            )
+        else:
+            from headcount.plotting import AccuracyDisplay
+
+            AccuracyDisplay.from_forecast(self).save(path)
+
+    def sentences(self) -> list[str]:
+        """Return the answer in words, first the numbers asked for, then what it can hold."""
+        lines = [f"At {k:,} classes: {self._said(k)}." for k in self.classes]
+        return [*lines, self._capacities()]
+
+    def _said(self, k: int) -> str:
+        """Return an accuracy with its limits, and whether it was measured."""
+        notes = ["measured"] if k <= self.n_classes else []
+        limits = self.interval(k)
+        if limits is not None:
+            notes.append(percent_range(float(limits[0]), float(limits[1])))
+        said = percent(float(self.accuracy(k)))
+        return f"{said} ({', '.join(notes)})" if notes else said
+
+    def __repr__(self) -> str:
+        title = (
+            f"Forecast from {self.n_classes:,} classes and {self.n_probes:,} probes ({self.method})"
+        )
+        notes = [f"Check {check.code}: {check.message}" for check in self.checks]
+        return "\n  ".join([title, *self.sentences(), *notes])
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self))
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _band(
+        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+    ) -> tuple[Floats, Floats] | None:
+        if self.uncertainty is None:
+            return None
+        counts = arrays.class_counts(k)
+        least = most = self.accuracy(counts)
+        if self.observed.censored:  # then only bounds were measured
+            bounds = self.observed.bounds(np.minimum(counts, self.n_classes))
+            least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
+        rest = (counts, self.confidence, kind, probes_per_class)
+        return self.uncertainty.band(least, *rest)[0], self.uncertainty.band(most, *rest)[1]
+
+    def _last_above(self, target: float, side: int, reach: int) -> float:
+        """Return the last k before the lower (0) or upper (1) limit falls below `target`."""
+
+        def holds(k: Any) -> Any:
+            limits = self._band(k)
+            assert limits is not None  # asked only where there are limits
+            return limits[side] >= target - ROUND_OFF
+
+        # The first fall on a fine ladder, then the place between its last two rungs.
+        # K is one of them: past it the curve may start again higher up.
+        rungs = np.append(np.geomspace(1, reach, LADDER).round(), self.n_classes)
+        ladder = np.unique(rungs.astype(np.int64))
+        above = holds(ladder)
+        if above.all():
+            return math.inf if side else float(reach)
+        high = int(np.argmin(above))
+        low, high = int(ladder[high - 1]), int(ladder[high])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return float(low)
+
+    def _curve(self) -> Curve:
+        classes = curve_classes(self.n_classes, self.classes)
+        region = np.where(classes <= self.n_classes, "observed", "forecast")
+        curve = Curve(classes, self.accuracy(classes), region, *(self._band(classes) or ()))
+        for array in (curve.classes, curve.accuracy, curve.region, curve.lower, curve.upper):
+            if array is not None:
+                array.flags.writeable = False
+        return curve
+
+    def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
+        columns = [self.accuracy(classes).tolist()]
+        for limit in self._band(classes) or ():
+            columns.append(limit.tolist())
+        while len(columns) < 3:
+            columns.append([None] * len(classes))
+        return [
+            {"classes": k, "accuracy": value, "lower": lower, "upper": upper}
+            for k, value, lower, upper in zip(classes.tolist(), *columns, strict=True)
+        ]
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        held = {"classes": self.curve.classes, "accuracy": self.curve.accuracy}
+        if self.curve.lower is not None and self.curve.upper is not None:
+            held |= {"lower": self.curve.lower, "upper": self.curve.upper}
+        return held | {"region": self.curve.region}
+
+    def _capacities(self) -> str:
+        parts = []
+        for target in TARGETS:
+            held = self.capacity(target)
+            if held == 1:
+                continue
+            parts.append(f"{percent(target)} up to {describe_capacity(held)}")
+        if not parts:
+            return f"Even two classes are too many for {percent(TARGETS[-1])}."
+        return "It stays at or above " + ", ".join(parts) + "."
+
+
+def describe_capacity(held: int | float) -> str:
+    """Return a capacity in words.
+
+    Examples
+    --------
+    >>> describe_capacity(2345), describe_capacity(float("inf"))
+    ('about 2,300 classes', 'any number of classes')
+    """
+    approximate = 100 <= held <= 1e12
+    return ("about " if approximate else "") + about(held) + " classes"

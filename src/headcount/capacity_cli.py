@@ -1,0 +1,111 @@
+"""`headcount capacity`: how many classes a system can hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount import terminal
+from headcount.command_options import AsJson, Confidence, Intervals, Jobs, Method, Seed
+from headcount.errors import listening
+from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.wording import counted, percent
+
+if TYPE_CHECKING:
+    from headcount.answers import Forecast
+
+
+@reads_pilot
+def capacity(
+    pilot: PilotFiles,
+    target: Annotated[
+        list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
+    ],
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    intervals: Intervals = True,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many classes the system can hold before accuracy falls under a target.
+
+    For example:
+
+    headcount capacity scores.npz --target 0.9 --target 0.8
+    """
+    from headcount.favorability import check_target
+    from headcount.forecasting import forecast as make_forecast
+
+    targets = [check_target(value) for value in target]
+    with terminal.progress(), listening() as heard:
+        data = pilot.load()
+        result = make_forecast(
+            data,
+            classes=data.n_classes,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+            intervals=intervals,
+        )
+        rows = [_capacity(result, value) for value in targets]
+    if as_json:
+        answer = {
+            "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
+            "method": result.method, "confidence": confidence, "supported": result.supported,
+            "capacity": rows, "checks": [check.to_dict() for check in result.checks],
+            "warnings": heard,
+        }  # fmt: skip
+        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        return
+    for value in targets:
+        terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
+    furthest = max(result.capacity(value) for value in targets)
+    if result.backtest is not None and furthest > result.supported:
+        terminal.complain(
+            "warning",
+            f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
+            "what goes beyond that as a guess, or use a larger pilot.",
+        )
+    terminal.list_checks(result.checks, heard)
+
+
+def _capacity(result: Forecast, target: float) -> dict[str, Any]:
+    """Return a capacity and its limits as JSON holds them: no infinity."""
+    held, limits = result.capacity(target), result.capacity_interval(target)
+
+    def finite(count: float) -> int | None:
+        return None if math.isinf(count) else int(count)
+
+    return {
+        "target": target,
+        "classes": finite(held),
+        "unbounded": math.isinf(held),
+        "lower": None if limits is None else finite(limits[0]),
+        "upper": None if limits is None else finite(limits[1]),
+    }
+
+
+def _said_capacity(result: Forecast, target: float) -> str:
+    from headcount.answers import describe_capacity
+
+    held, limits = result.capacity(target), result.capacity_interval(target)
+    source = "measured" if held < result.n_classes else "forecast"
+    said = "even two classes are too many"
+    if held > 1:
+        said = f"up to {describe_capacity(held)} ({source})"
+    if limits is None or limits[0] == limits[1]:
+        return said
+    return f"{said}; {percent(result.confidence)} interval {_between(*limits)}"
+
+
+def _between(low: float, high: float) -> str:
+    from headcount.wording import about
+
+    if math.isinf(high):
+        return f"{about(low)} or more"
+    return f"{about(low)} to {about(high)}"

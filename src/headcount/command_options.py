@@ -1,0 +1,52 @@
+"""Options that several commands share, and how they are read."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import typer
+
+from headcount.errors import ParameterError
+
+Classes = Annotated[
+    str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+]
+Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
+Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
+Intervals = Annotated[
+    bool,
+    typer.Option(help="Back-test the method on the pilot and give intervals; takes seconds."),
+]
+Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
+Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
+
+
+def numbers_of(text: str) -> list[int]:
+    """Parse '1000,10000' (also '1_000' and '1e4'); numbers of classes start at 2."""
+    from headcount.arrays import whole_number
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ParameterError("--classes names no number of classes; write e.g. 1000,10000.")
+    numbers = []
+    for part in parts:
+        value: Any = part.replace("_", "")
+        value = float(value) if "e" in value.lower() and _is_number(value) else value
+        numbers.append(whole_number(value, "a number of classes", 2))
+    return sorted(set(numbers))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def one_format(as_json: bool, as_csv: bool) -> None:
+    """Refuse two kinds of output at once."""
+    if as_json and as_csv:
+        raise ParameterError("--json and --csv exclude each other; choose one.")
