@@ -189,7 +189,7 @@ def test_loss_is_that_of_the_fitted_curve(pilot):
     assert fit.device_ == "cpu"
 
 
-@pytest.mark.parametrize("method", [quick(), fast()])
+@pytest.mark.parametrize("method", [quick(), fast(), fast(optimiser="adam")])
 def test_increasing_linear_maps_give_the_same_answer(method):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(20), 3)
@@ -199,7 +199,7 @@ def test_increasing_linear_maps_give_the_same_answer(method):
     np.testing.assert_allclose(one, other, atol=1e-3)
 
 
-@pytest.mark.parametrize("method", [quick(), fast()])
+@pytest.mark.parametrize("method", [quick(), fast(), fast(optimiser="adam")])
 def test_the_seed_decides(method, pilot):
     one = clone(method).fit(pilot).predict(KS)
     assert clone(method).fit(pilot).predict(KS).tolist() == one.tolist()
@@ -216,7 +216,7 @@ def test_the_global_generators_are_left_alone(pilot):
     assert (before[1] == np.random.get_state()[1]).all()
 
 
-@pytest.mark.parametrize("method", [quick(), fast()])
+@pytest.mark.parametrize("method", [quick(), fast(), fast(optimiser="adam")])
 def test_reads_scores_and_not_only_counts(method):
     # The same losses with other gaps must change the forecast: that is what the network is for.
     rng = np.random.default_rng(0)
