@@ -10,7 +10,7 @@ from matplotlib import image
 from scipy.special import expit, logit, ndtri
 
 from bench_tools import Choosy, lasting
-from headcount import DataError, ParameterError, Pilot, cli, simulate
+from headcount import DataError, ParameterError, Pilot, cli, observed_error, simulate
 from headcount.bench import coverage, coverage_pilots, coverage_records
 from headcount.bench.runner import JOURNAL, Settings
 from headcount.error_model import MODEL, ErrorModel
@@ -205,26 +205,24 @@ def test_a_method_that_refuses_is_told():
 def test_marks_follow_the_method_and_its_code_but_not_what_was_learned(monkeypatch):
     first = coverage_records.mark(ProbitNormal())
     assert coverage_records.mark(ProbitNormal(prior_classes=7)) != first
-    source = coverage_records.inspect.getsource(coverage_records.uncertainty)
 
-    def with_text(old, new):
-        assert old in source
+    def with_text(module, old, new):
         real = coverage_records.inspect.getsource
+        source = real(module)
+        assert old in source
         with monkeypatch.context() as patch:
             patch.setattr(
                 coverage_records.inspect,
                 "getsource",
-                lambda module: (
-                    source.replace(old, new)
-                    if module is coverage_records.uncertainty
-                    else real(module)
-                ),
+                lambda asked: source.replace(old, new) if asked is module else real(asked),
             )
             return coverage_records.mark(ProbitNormal())
 
-    assert with_text("MODEL = ErrorModel(", "MODEL = ErrorModel(  # new\n    ") == first
-    assert with_text("POINTS = 12", "POINTS = 13") != first
-    assert with_text("np.mean(said)", "np.median(said)") != first
+    learned, formulas = coverage_records.error_model, coverage_records.uncertainty
+    assert with_text(learned, "growth=1.06", "growth=9.9") == first
+    assert with_text(formulas, "POINTS = 12", "POINTS = 13") != first
+    assert with_text(formulas, "np.mean(said)", "np.median(said)") != first
+    assert with_text(observed_error, "TINY = 1e-12", "TINY = 1e-9") != first
 
 
 # -- pilots ----------------------------------------------------------------------------------------
