@@ -58,8 +58,11 @@ def sizes(number: int) -> tuple[int, int, int]:
     rng = np.random.default_rng([number, 77])
     low, high = SIZES
     n_classes = round(float(np.exp(rng.uniform(math.log(low), math.log(high)))))
-    if rng.random() < 0.45:
+    usual = rng.random()
+    if usual < 0.4:
         per_class = int(rng.integers(5, 11))
+    elif usual < 0.52:
+        per_class = 1
     else:
         per_class = int(np.exp(rng.uniform(0, math.log(21))))
     per_class = min(per_class, max(1, MOST_PROBES // n_classes))

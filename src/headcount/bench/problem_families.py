@@ -18,27 +18,31 @@ from headcount.errors import ParameterError
 
 POPULATIONS = ("normal", "uniform", "heavy_tailed", "clustered")
 NOISES = ("normal", "uniform", "heavy_tailed")
+SPARSE = "sparse"  # a population, a noise and a family: few coordinates count, as words do
 SCORES = ("euclidean", "squared", "log", "cosine", "dot")
 SPECTRA = ("flat", "power", "few")
 
 # How often each family is drawn. Plain populations come most often, since all others build on
 # them; what marks the others also occurs in every family, less often and less strongly.
 SHARES = {
-    "normal": 0.15,
-    "uniform": 0.10,
-    "heavy_tailed": 0.10,
-    "clustered": 0.12,
+    "normal": 0.13,
+    "uniform": 0.09,
+    "heavy_tailed": 0.09,
+    "clustered": 0.11,
     "parts": 0.12,
     "templates": 0.10,
-    "twins": 0.08,
+    "twins": 0.07,
     "hubs": 0.08,
     "spoiled": 0.08,
-    "mixed": 0.07,
+    "mixed": 0.06,
+    SPARSE: 0.07,
 }
 TRAINING = tuple(SHARES)
 PLAIN = "plain"  # drawn only by name, but not held out: as the simulations of paper 001
 HELD_OUT = ("tree", "manifold", "topics")
 FAMILIES = (*TRAINING, PLAIN, *HELD_OUT)
+NEARLY_PERFECT = 0.2
+UNEVEN = ((0.3, 0.05, 0.6), (0.1, 0.6, 1.5))  # how often, and between what: moderately, or much
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,9 @@ class Problem:
         Accuracy at `n_classes` that the noise level is set to reach, if it can.
     noise : float or None
         The noise level itself, in place of `target`.
-    population, tail, radius_spread
-        Law of the class centres; degrees of freedom of a heavy tail; spread of distances from
-        the middle.
+    population, tail, density, radius_spread
+        Law of the class centres; degrees of freedom of a heavy tail; share of coordinates that
+        count where few do; spread of distances from the middle.
     spectrum, steepness
         Variances along the axes: all alike, falling as a power, or a few strong ones.
     n_groups, within, skew, branching
@@ -89,9 +93,10 @@ class Problem:
         noise alone ("junk").
     twin_share, n_twins, twin_gap
         Share of classes that are one of `n_twins` places, give or take the gap.
-    quantum, row_spread
+    quantum, row_spread, warp
         Step to which scores are rounded, in the units above; how unequally wide the scores of
-        different probes are.
+        different probes are; the rate of an exponential that is taken of them, in units of their
+        spread: above zero the best scores are drawn apart, below it they are crowded.
     """
 
     seed: int
@@ -103,6 +108,7 @@ class Problem:
     noise: float | None = None
     population: str = "normal"
     tail: float = 4.0
+    density: float = 0.1
     radius_spread: float = 0.0
     spectrum: str = "flat"
     steepness: float = 1.0
@@ -135,6 +141,7 @@ class Problem:
     twin_gap: float = 0.1
     quantum: float = 0.0
     row_spread: float = 0.0
+    warp: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -195,8 +202,13 @@ def draw(
     if chosen["n_dims"] < 8:
         chosen["evening"] = 1.0  # else the longest class wins everything
     chosen |= _character(parts[3], family, chosen)
-    target = round(float(rng.uniform(0.2, 0.99)), 4)
-    return Problem(seed, family, n_classes, probes_per_class, target=target, **chosen)
+    return Problem(seed, family, n_classes, probes_per_class, target=_target(rng), **chosen)
+
+
+def _target(rng: np.random.Generator) -> float:
+    """Draw an accuracy: any, or now and then one that leaves hardly an error."""
+    any_at_all, error = float(rng.uniform(0.05, 0.98)), 10 ** -float(rng.uniform(1.5, 4.0))
+    return round(1 - error if rng.random() < NEARLY_PERFECT else any_at_all, 5)
 
 
 def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
@@ -207,6 +219,12 @@ def _sometimes(rng: np.random.Generator, chance: float, low: float, high: float)
     """Return a number between low and high, or zero where it does not happen."""
     value = round(float(rng.uniform(low, high)), 4)
     return value if rng.random() < chance else 0.0
+
+
+def _uneven(rng: np.random.Generator) -> float:
+    """Draw how unequal noise is: not at all, moderately or much."""
+    moderate, much = (_sometimes(rng, *chance) for chance in UNEVEN)
+    return much or moderate
 
 
 def _space(rng: np.random.Generator) -> dict[str, Any]:
@@ -231,8 +249,8 @@ def _noise(rng: np.random.Generator) -> dict[str, Any]:
         "noise_law": law,
         "noise_tail": round(float(rng.uniform(2.5, 8.0)), 4),
         "noise_tilt": float(rng.choice((0.0, 0.5, 1.0), p=(0.5, 0.25, 0.25))),
-        "class_spread": _sometimes(rng, 0.4, 0.05, 0.6),
-        "probe_spread": _sometimes(rng, 0.4, 0.05, 0.6),
+        "class_spread": _uneven(rng),
+        "probe_spread": _uneven(rng),
         "gallery_rows": rows,
         "gallery_rule": str(rng.choice(("best", "mean"))),
         "gallery_noise": round(float(rng.uniform(0.3, 1.2)), 4),
@@ -250,6 +268,7 @@ def _scores(rng: np.random.Generator) -> dict[str, Any]:
         "score_noise": _sometimes(rng, 0.15, 0.02, 0.3),
         "quantum": round(_log_uniform(rng, 3e-4, 1e-2), 5) if rng.random() < 0.05 else 0.0,
         "row_spread": _sometimes(rng, 0.2, 0.05, 0.5),
+        "warp": _sometimes(rng, 0.25, 0.2, 2.5) or -_sometimes(rng, 0.1, 0.2, 1.0),
     }
 
 
@@ -285,7 +304,9 @@ def _marks(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> dic
     if family == "hubs":
         return {"hub_spread": round(float(rng.uniform(0.1, 0.8)), 4)}
     if family == "spoiled":
-        return {"impossible_share": round(_log_uniform(rng, 0.02, 0.3), 4)}
+        return {"impossible_share": round(_log_uniform(rng, 0.02, 0.5), 4)}
+    if family == SPARSE:
+        return _sparse(rng)
     if family == PLAIN:
         return _plain(rng)
     if family == "mixed":
@@ -303,6 +324,17 @@ def _plain(rng: np.random.Generator) -> dict[str, Any]:
         "population": str(rng.choice(("normal", "uniform"))),
         "noise_law": str(rng.choice(("normal", "uniform"))),
         "score": str(rng.choice(("euclidean", "squared", "log"), p=(0.8, 0.1, 0.1))),
+    }
+
+
+def _sparse(rng: np.random.Generator) -> dict[str, Any]:
+    """Draw classes and noise of which few coordinates count, compared by angle or product."""
+    return {
+        "n_dims": round(_log_uniform(rng, 30, 120)),
+        "population": SPARSE,
+        "density": round(_log_uniform(rng, 0.02, 0.3), 4),
+        "noise_law": str(rng.choice((SPARSE, "normal"), p=(0.7, 0.3))),
+        "score": str(rng.choice(("cosine", "dot", "euclidean"), p=(0.7, 0.2, 0.1))),
     }
 
 
@@ -351,4 +383,5 @@ UNSPOILED: dict[str, Any] = {
     "score_noise": 0.0,
     "quantum": 0.0,
     "row_spread": 0.0,
+    "warp": 0.0,
 }

@@ -39,6 +39,8 @@ class Rule:
         What scores are rounded to; None where none are.
     scores : tuple of str
         Names of the scores.
+    warp : tensor or None
+        Rate of the exponential that is taken of scores; None where of none.
     """
 
     distance: Any
@@ -47,6 +49,7 @@ class Rule:
     unit: Any
     step: Any
     scores: tuple[str, ...]
+    warp: Any = None
 
 
 def rule(draws: Draws, unit: Any = None) -> Rule:
@@ -71,6 +74,7 @@ def rule(draws: Draws, unit: Any = None) -> Rule:
         torch.zeros_like(draws.column("quantum")) if unit is None else unit,
         draws.column("quantum") * unit if rounded else None,
         names,
+        draws.column("warp") if draws.where("warp") else None,
     )
 
 
@@ -176,7 +180,26 @@ def shown(how: Rule, made: Any, square: Any, probes: Probes) -> Any:
             squared = _above_zero(squared, 1e-3 * how.unit[rows])
             squared = squared.sqrt() if name == "euclidean" else squared.log()
         out[rows] = -squared
-    return out * probes.width
+    return _warped(how, out) * probes.width
+
+
+def _warped(how: Rule, scores: Any) -> Any:
+    """Return exponentials of the scores where asked for.
+
+    Each probe's are divided by the largest, which is an increasing function too and keeps all
+    within range.
+    """
+    if how.warp is None:
+        return scores
+    torch = torch_module()
+    rows = how.warp[:, 0, 0] != 0
+    rate, own = how.warp[rows], scores[rows]
+    spread = own.std(dim=2).median(dim=1).values[:, None, None]
+    exponent = rate * own / spread.clamp(min=1e-12)
+    made = torch.exp(exponent - exponent.amax(dim=2, keepdim=True))
+    out = scores.clone()
+    out[rows] = torch.where(rate > 0, made, -made)
+    return out
 
 
 def _above_zero(values: Any, bend: Any) -> Any:

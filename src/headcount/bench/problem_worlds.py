@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from headcount.bench.problem_families import Problem
+from headcount.bench.problem_families import SPARSE, Problem
 from headcount.errors import MissingExtraError
 
 HIDDEN = 32  # units of the random map that bends a manifold
+DUST = 0.03  # share of the variance of sparse vectors that lies in all coordinates
 LATENT = 6  # most dimensions a manifold has
 STREAMS = {"world": 0, "trial": 1, "pilot": 2, "truth": 3}
 
@@ -264,7 +265,7 @@ def bent(bend: tuple[Any, ...], latent: Any) -> Any:
 
 
 def law(draws: Draws, n: int, name: str, tail: Any) -> Any:
-    """Draw coordinates of variance one: normal, uniform or Student's.
+    """Draw coordinates of mean square one: normal, uniform, few that count, or Student's.
 
     The last by Bailey's polar method (Math. Comp. 62, 1994), exact for any degrees of freedom.
     """
@@ -273,6 +274,11 @@ def law(draws: Draws, n: int, name: str, tail: Any) -> Any:
     if name == "uniform":
         return (2 * draws.uniform(n) - 1) * math.sqrt(3)
     torch = torch_module()
+    if name == SPARSE:
+        chosen = draws.uniform(n) < draws.column("density")
+        large = draws.normal(n).abs() * chosen / draws.column("density").sqrt()
+        # A little everywhere, or vectors without any that count would all be the same.
+        return math.sqrt(1 - DUST) * large + math.sqrt(DUST) * draws.normal(n)
     length = draws.uniform(n).clamp_(min=1e-7)
     radius = torch.sqrt(tail * (length ** (-2 / tail) - 1))
     return radius * torch.cos(2 * math.pi * draws.uniform(n)) * torch.sqrt((tail - 2) / tail)
