@@ -77,6 +77,7 @@ def test_families_have_what_marks_them():
         "spoiled": lambda one: one.impossible_share >= 0.02,
         "mixed": lambda one: one.hard_share > 0 and one.hard_factor > 1,
         "clustered": lambda one: one.n_groups > 1 and one.population == "clustered",
+        "sparse": lambda one: one.population == "sparse" and one.n_dims >= 30 and one.density < 0.31,
         "plain": lambda one: one.n_dims <= 15 and one.gallery_rows == one.class_spread == 0,
         "tree": lambda one: len(one.branching) == 3 and one.population == "clustered",
         "manifold": lambda one: 2 <= one.latent_dims < one.n_dims,
@@ -85,6 +86,17 @@ def test_families_have_what_marks_them():
     for family in problems.FAMILIES:
         marked = marks.get(family, lambda one: one.population == one.family)
         assert all(marked(problems.draw(seed, family=family)) for seed in range(60)), family
+
+
+def test_targets_reach_from_hardly_any_right_to_hardly_any_wrong():
+    targets = np.array([problems.draw(seed).target for seed in range(600)])
+    assert targets.min() >= 0.05 and targets.max() < 1
+    # 20% lie above 1 - 10^-1.5 evenly in the logarithm, the rest evenly up to 0.98.
+    for share, expected in (
+        ((targets > 0.999).mean(), 0.2 * (4 - 3) / (4 - 1.5)),
+        ((targets < 0.2).mean(), 0.8 * 0.15 / 0.93),
+    ):
+        assert share == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 600))
 
 
 def test_sizes_are_spread_on_a_log_scale():
@@ -323,6 +335,27 @@ def test_student_noise_has_its_law_and_variance_one():
     tail = torch.full((1, 1, 1), 3.0)
     got = worlds.law(draws, 20_000, "heavy_tailed", tail).double().numpy().ravel()
     assert stats.kstest(got * np.sqrt(3), stats.t(3).cdf).pvalue > 1e-3
+
+
+def test_few_coordinates_of_sparse_vectors_count():
+    draws = Draws([plain(n_dims=50, density=0.1)], "trial", CPU)
+    got = worlds.law(draws, 4000, "sparse", None).double().numpy().ravel()
+    assert np.mean(got**2) == pytest.approx(1, rel=0.03)
+    # The rest has a variance of 0.03; of those that count, 10%, few are as small as that.
+    assert np.mean(got > 0.75) == pytest.approx(0.1 * 2 * stats.norm.sf(0.75 * 0.1**0.5), rel=0.05)
+    assert stats.kurtosis(got) > 10
+
+
+@pytest.mark.parametrize("warp", [2.0, -0.8])
+def test_warped_scores_keep_their_order_and_bend(warp):
+    made = plain(noise=0.3, score="cosine", n_dims=20)
+    straight, bent = (
+        problems.realise(replace(made, warp=rate), n_truth=10, n_truth_probes=10).scores.numpy()
+        for rate in (0.0, warp)
+    )
+    assert (np.argsort(straight, axis=1) == np.argsort(bent, axis=1)).all()
+    skewness = stats.skew(bent, axis=1).mean() - stats.skew(straight, axis=1).mean()
+    assert np.sign(warp) * skewness > 0.5
 
 
 def test_words_are_poisson():

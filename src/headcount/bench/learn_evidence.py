@@ -253,6 +253,8 @@ def _loss_features(losses: Any, ties: Any, n_classes: int) -> Any:
 
 def _score_features(scores: Any, true: Any, where: Any, labels: Any) -> Any:
     torch = torch_module()
+    # Differences first: in single precision the mean of large numbers loses what tells them apart.
+    scores, true = scores - true, torch.zeros_like(true)
     best = scores.scatter(2, where, -torch.inf).sort(dim=2, descending=True).values[..., :-1]
     mean = best.mean(dim=2, keepdim=True)
     spread = best.std(dim=2, keepdim=True)
@@ -264,14 +266,15 @@ def _score_features(scores: Any, true: Any, where: Any, labels: Any) -> Any:
 
     z, z_true = standard(best), standard(true)
     del best
-    as_rival = _as_rival(standard(scores), z_true, where, labels)
+    # Whether a rival wins is seen from the scores themselves, not from rounded ones.
+    beats = ((scores > 0).float() + 0.5 * (scores == 0)).scatter_(2, where, 0.0)
+    as_rival = _as_rival(standard(scores), beats, where, labels)
     return torch.cat([_placed(z, z_true), _shape(z), *_local(z, z_true), as_rival], dim=2)
 
 
-def _as_rival(z: Any, z_true: Any, where: Any, labels: Any) -> Any:
+def _as_rival(z: Any, beats: Any, where: Any, labels: Any) -> Any:
     """Return how each probe's class did as a rival of all probes but its own."""
     torch = torch_module()
-    beats = ((z > z_true).float() + 0.5 * (z == z_true)).scatter_(2, where, 0.0)
     z = z.scatter(2, where, 0.0)
     n_classes = z.shape[2]
     own = torch.bincount(labels, minlength=n_classes)

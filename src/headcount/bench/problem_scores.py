@@ -21,6 +21,7 @@ from headcount.bench.problem_worlds import Draws, torch_module
 CELLS = 1 << 25  # scores held at once: 128 MiB
 CELLS_ON_GPU = 1 << 28
 SOFT = 1e-2  # units of score over which a rival goes from losing to winning
+RANGE = 60.0  # of exponents, well inside what single precision holds
 DISTANCES = ("euclidean", "squared", "log")
 
 
@@ -196,7 +197,9 @@ def _warped(how: Rule, scores: Any) -> Any:
     rate, own = how.warp[rows], scores[rows]
     spread = own.std(dim=2).median(dim=1).values[:, None, None]
     exponent = rate * own / spread.clamp(min=1e-12)
-    made = torch.exp(exponent - exponent.amax(dim=2, keepdim=True))
+    exponent = exponent - exponent.amax(dim=2, keepdim=True)
+    # Where some scores are very far off, less: none may become zero, which would tie them.
+    made = torch.exp(exponent * (RANGE / -exponent.amin(dim=(1, 2), keepdim=True)).clamp(max=1))
     out = scores.clone()
     out[rows] = torch.where(rate > 0, made, -made)
     return out

@@ -235,12 +235,13 @@ def _block_features(
         return np.asarray(np.clip(z, -FURTHEST, FURTHEST))
 
     z, z_true = standard(best), standard(true[:, None])
-    _add_rivals(standard(scores), z_true, labels, rivals)
+    # Whether a rival wins is seen from the scores themselves, not from rounded ones.
+    beats = (scores > true[:, None]) + 0.5 * (scores == true[:, None])
+    _add_rivals(standard(scores), beats, labels, rivals)
     return np.concatenate([_placed(z, z_true), _shape(z), *_local(z, z_true)], axis=1)
 
 
-def _add_rivals(z: Floats, z_true: Floats, labels: Ints, rivals: Floats) -> None:
-    beats = (z > z_true) + 0.5 * (z == z_true)
+def _add_rivals(z: Floats, beats: Floats, labels: Ints, rivals: Floats) -> None:
     here = np.arange(len(z))
     z[here, labels] = 0.0
     beats[here, labels] = 0.0

@@ -61,7 +61,7 @@ class ProbitNormal(Extrapolator):
     takes_censored = True
     about = "U is normal on the probit scale; maximum likelihood of the losses"
     cost = "under a second"
-    advice = "the default: few classes, one probe a class, or losses alone"
+    advice = "a plain model in two numbers; what auto corrects, and falls back on"
 
     def __init__(self, *, prior_classes: float = 3.0) -> None:
         self.prior_classes = prior_classes
