@@ -1,5 +1,7 @@
 """The learned default: its evidence, its network, its projection, and what it is worth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import kurtosis, skew
@@ -139,6 +141,30 @@ def test_weights_are_small_and_several_networks_agree_roughly(pilot):
 
 
 # -- the projection ---------------------------------------------------------------------------------
+
+
+def test_networks_vote_as_far_as_their_problems_reached(pilot):
+    seen = gathered(pilot)
+    held = auto_network.networks()
+    known = [weights for weights in held if "limits" in weights]
+    assert 0 < len(known) < len(held)
+    full, none = known[0]["limits"]
+
+    def curve(odds):
+        base = seen.base.copy()
+        base[3] = odds  # among the pilot's own classes
+        asked = replace(seen, base=base)
+        runs = np.array([auto_network.run(weights, asked)[0] for weights in held])
+        return auto_network.forecast(asked)[0], runs
+
+    got, runs = curve(full)
+    np.testing.assert_allclose(got, runs.mean(axis=0))
+    got, runs = curve(none)
+    broad = ["limits" not in weights for weights in held]
+    np.testing.assert_allclose(got, runs[broad].mean(axis=0))
+    got, runs = curve((full + none) / 2)
+    weights = np.where(broad, 1.0, 0.5)
+    np.testing.assert_allclose(got, weights @ runs / weights.sum())
 
 
 def test_reference_sums_are_integrals():

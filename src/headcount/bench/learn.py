@@ -1,15 +1,17 @@
 """Training the default forecast on random problems.
 
-    python -m headcount.bench.learn generate FOLDER --part 0 --parts 8 --seconds 170
+    python -m headcount.bench.learn generate FOLDER --part 0 --parts 11 --seconds 330
     python -m headcount.bench.learn judged FOLDER
-    python -m headcount.bench.learn train FOLDER --seed 0 --seconds 250 --out OUT
+    python -m headcount.bench.learn train FOLDER --seed 0 --seconds 550 --out OUT
     python -m headcount.bench.learn pack OUT --out src/headcount/estimators/learned
 
 The first makes groups of random problems (several processes may share the work; what is there is
 not made again), the second those that networks are judged by, the third trains a network on the
 former and goes on from where it was stopped, the last joins several into the file that is shipped.
-One GPU will do; several processes share it well only under MPS. No real data are used, nor the
-families in `headcount.bench.problems.HELD_OUT`, which are made only to judge.
+With `--moderate`, into another folder, problems are milder and the networks know their limits; the
+file that is shipped holds three of either kind. One GPU will do; several processes share it well
+only under MPS. No real data are used, nor the families in `headcount.bench.problems.HELD_OUT`,
+which are made only to judge.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ MOST_PROBES = 5000  # of a pilot
 PLAIN_SHARE = 0.35
 TRUTH = {"classes": (8192, 16384), "probes": (4096, 8192)}  # for few classes, and for many
 FEW = 128
+# Log odds of being right among the pilot's classes (92% and 97%) between which networks that
+# learned from moderate problems lose their say.
+LIMITS = (2.5, 3.5)
 JUDGED_SEED = 10**8  # groups from here on are not learned from
 # Settings of paper 001: dimensions, variance, law of classes, law of points.
 LAWS = ("normal", "uniform")
@@ -73,7 +78,9 @@ def sizes(number: int) -> tuple[int, int, int]:
     return n_classes, per_class, members
 
 
-def drawn(number: int, count: int = GROUP, family: str | None = None) -> list[Problem]:
+def drawn(
+    number: int, count: int = GROUP, family: str | None = None, moderate: bool = False
+) -> list[Problem]:
     """Return the problems of a group."""
     n_classes, per_class, _ = sizes(number)
     rng = np.random.default_rng([number, 78])
@@ -83,7 +90,13 @@ def drawn(number: int, count: int = GROUP, family: str | None = None) -> list[Pr
         kind = family or (PLAIN if rng.random() < share else None)
         seed = number * 1000 + at
         out.append(
-            problems.draw(seed, family=kind, n_classes=n_classes, probes_per_class=per_class)
+            problems.draw(
+                seed,
+                family=kind,
+                n_classes=n_classes,
+                probes_per_class=per_class,
+                moderate=moderate,
+            )
         )
     return out
 
@@ -160,7 +173,14 @@ def _chances(losses: Any, ties: Any, n_rivals: int, counts: Any) -> Any:
 
 
 def generate(
-    folder: Path, device: str, part: int, parts: int, seconds: float, most: int, count: int = GROUP
+    folder: Path,
+    device: str,
+    part: int,
+    parts: int,
+    seconds: float,
+    most: int,
+    count: int = GROUP,
+    moderate: bool = False,
 ) -> int:
     """Make groups until the time is over; return how many there are of this part."""
     torch = torch_module()
@@ -172,7 +192,8 @@ def generate(
             break
         path = folder / f"train_{number:06d}.pt"
         if not path.exists():
-            _write(make_group(drawn(number, count), sizes(number)[2], device), path)
+            made = drawn(number, count, moderate=moderate)
+            _write(make_group(made, sizes(number)[2], device), path)
         done += 1
         if done == 1:
             print(f"part {part}: first group after {time.perf_counter() - begun:.1f} s", flush=True)
@@ -255,7 +276,9 @@ def _heard(net: Any, group: network.Group, at: int) -> tuple[Any, Any, Any]:
     return forecast, spread, alone
 
 
-def run_training(folder: Path, out: Path, seed: int, seconds: float, device: str) -> None:
+def run_training(
+    folder: Path, out: Path, seed: int, seconds: float, device: str, moderate: bool = False
+) -> None:
     """Train one network on what was generated, and write its weights and what it is worth."""
     torch = torch_module()
     begun = time.perf_counter()
@@ -276,7 +299,10 @@ def run_training(folder: Path, out: Path, seed: int, seconds: float, device: str
         print(f"seed {seed} {time.perf_counter() - begun:.0f} s", json.dumps(
             {name: {k: round(v, 4) for k, v in row.items()} for name, row in said.items()}
         ), flush=True)  # fmt: skip
-        np.savez(out / f"network{seed}.npz", **network.weights(net))
+        held = network.weights(net)
+        if moderate:
+            held["limits"] = np.array(LIMITS, dtype=np.float32)
+        np.savez(out / f"network{seed}.npz", **held)
 
     net = network.train(
         groups, seed=seed, seconds=seconds - loaded, save=folder / f"state{seed}.pt", judge=judge
@@ -307,18 +333,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", type=int, default=GROUP)
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--moderate", action="store_true")
     parser.add_argument("--out", type=Path, default=Path())
     said = parser.parse_args(arguments)
     if said.task == "generate":
         generate(
-            said.folder, said.device, said.part, said.parts, said.seconds, said.groups, said.size
-        )
+            said.folder, said.device, said.part, said.parts, said.seconds, said.groups, said.size,
+            said.moderate,
+        )  # fmt: skip
     elif said.task == "judged":
         generate_judged(said.folder, said.device, said.size)
     elif said.task == "pack":
         pack(said.folder, said.out)
     else:
-        run_training(said.folder, said.out, said.seed, said.seconds, said.device)
+        run_training(said.folder, said.out, said.seed, said.seconds, said.device, said.moderate)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ are named: nothing is trained or tuned on them, so that results there are blind.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ PLAIN = "plain"  # drawn only by name, but not held out: as the simulations of p
 HELD_OUT = ("tree", "manifold", "topics")
 FAMILIES = (*TRAINING, PLAIN, *HELD_OUT)
 NEARLY_PERFECT = 0.2
+MODERATE_TARGETS, MODERATE_SHARE = (0.2, 0.99), 0.3
 UNEVEN = ((0.3, 0.05, 0.6), (0.1, 0.6, 1.5))  # how often, and between what: moderately, or much
 
 
@@ -162,6 +163,7 @@ def draw(
     family: str | None = None,
     n_classes: int | None = None,
     probes_per_class: int | None = None,
+    moderate: bool = False,
 ) -> Problem:
     """Draw a random problem.
 
@@ -174,6 +176,9 @@ def draw(
         One of `FAMILIES`; by default a random one of `TRAINING`, never one that is held out.
     n_classes, probes_per_class : int, optional
         By default 20 to 600 and 1 to 10, small ones as likely as large ones on a log scale.
+    moderate : bool
+        Leave out what is far from the usual: nearly perfect and nearly useless recognisers, very
+        unequal noise, bent scores and sparse vectors (unless that family is named).
 
     Returns
     -------
@@ -187,7 +192,8 @@ def draw(
     """
     seed = arrays.whole_number(seed, "seed", 0)
     rng = np.random.default_rng([seed, 0])
-    drawn = str(rng.choice(TRAINING, p=np.array(list(SHARES.values())) / sum(SHARES.values())))
+    shares = {name: share for name, share in SHARES.items() if not moderate or name != SPARSE}
+    drawn = str(rng.choice(list(shares), p=np.array(list(shares.values())) / sum(shares.values())))
     sizes = (round(_log_uniform(rng, 20, 600)), int(_log_uniform(rng, 1, 11)))
     family = drawn if family is None else arrays.choice(family, "family", FAMILIES)
     given = (n_classes, probes_per_class)
@@ -202,7 +208,19 @@ def draw(
     if chosen["n_dims"] < 8:
         chosen["evening"] = 1.0  # else the longest class wins everything
     chosen |= _character(parts[3], family, chosen)
-    return Problem(seed, family, n_classes, probes_per_class, target=_target(rng), **chosen)
+    problem = Problem(seed, family, n_classes, probes_per_class, target=_target(rng), **chosen)
+    return _moderated(problem, rng) if moderate else problem
+
+
+def _moderated(problem: Problem, rng: np.random.Generator) -> Problem:
+    return replace(
+        problem,
+        target=round(float(rng.uniform(*MODERATE_TARGETS)), 4),
+        warp=0.0,
+        class_spread=min(problem.class_spread, UNEVEN[0][2]),
+        probe_spread=min(problem.probe_spread, UNEVEN[0][2]),
+        impossible_share=min(problem.impossible_share, MODERATE_SHARE),
+    )
 
 
 def _target(rng: np.random.Generator) -> float:
@@ -328,7 +346,7 @@ def _plain(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _sparse(rng: np.random.Generator) -> dict[str, Any]:
-    """Draw classes and noise of which few coordinates count, compared by angle or product."""
+    """Draw classes and noise of which few coordinates count."""
     return {
         "n_dims": round(_log_uniform(rng, 30, 120)),
         "population": SPARSE,
@@ -343,15 +361,11 @@ def _held_out(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> 
         return {"branching": tuple(int(n) for n in rng.integers(3, 8, size=3))}
     if family == "manifold":
         latent = int(rng.integers(2, 7))
-        return {"latent_dims": latent, "n_dims": max(chosen["n_dims"], latent + 2)} | UNBENT
+        return UNBENT | {"latent_dims": latent, "n_dims": max(chosen["n_dims"], latent + 2)}
     if family == "topics":
         steepness = round(float(rng.uniform(0.5, 2.5)), 4)
-        return {
-            "n_dims": max(chosen["n_dims"], 10),
-            "steepness": steepness,
-            "score": "likelihood",
-            "noise_law": "normal",
-        } | UNBENT
+        words = {"n_dims": max(chosen["n_dims"], 10), "steepness": steepness}
+        return UNBENT | words | {"score": "likelihood", "noise_law": "normal"}
     return {}
 
 
@@ -365,8 +379,7 @@ UNBENT: dict[str, Any] = {
     "impossible_share": 0.0,
 }
 
-# Nothing but centres and noise.
-UNSPOILED: dict[str, Any] = {
+UNSPOILED: dict[str, Any] = {  # nothing but centres and noise
     "n_groups": 1,
     "within": 1.0,
     "skew": 0.0,

@@ -130,7 +130,7 @@ class Auto(Extrapolator):
         self, pilot: Pilot, law: Favorability, seen: evidence_of.Evidence
     ) -> tuple[Floats, Floats]:
         """Return the networks' forecast; from losses alone where scores are votes or the like."""
-        share = _smooth((COARSE[1] - seen.coarseness) / (COARSE[1] - COARSE[0]))
+        share = network.smooth((COARSE[1] - seen.coarseness) / (COARSE[1] - COARSE[0]))
         self.evidence_ = "scores" if seen.has_scores and share > 0 else "losses"
         curve, spread = network.forecast(seen)
         if share == 1 or not seen.has_scores:
@@ -162,12 +162,7 @@ def _within(value: float, edges: tuple[float, float, float, float]) -> float:
     places = np.log(edges)
     rise = (np.log(max(value, 1e-9)) - places[0]) / (places[1] - places[0])
     fall = (places[3] - np.log(max(value, 1e-9))) / (places[3] - places[2])
-    return _smooth(min(rise, fall))
-
-
-def _smooth(share: float) -> float:
-    share = min(max(share, 0.0), 1.0)
-    return share * share * (3 - 2 * share)
+    return network.smooth(min(rise, fall))
 
 
 def _likeness(seen: Any) -> float:
@@ -176,7 +171,7 @@ def _likeness(seen: Any) -> float:
     far = np.abs((seen.whole - weights["whole_mean"]) / weights["whole_spread"])
     # Sizes have limits of their own, and the last is a flag.
     furthest = float(far[: -evidence_of.N_SIZES].max())
-    return _smooth((UNLIKE[1] - furthest) / (UNLIKE[1] - UNLIKE[0]))
+    return network.smooth((UNLIKE[1] - furthest) / (UNLIKE[1] - UNLIKE[0]))
 
 
 def _with_few(

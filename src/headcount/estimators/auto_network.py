@@ -1,7 +1,9 @@
 """The learned part of the default forecast, run in NumPy.
 
-`headcount.bench.learn_network` says how the network is built and trains it. Several trained alike
-from other first weights are averaged. Their weights lie beside this module, in half precision.
+`headcount.bench.learn_network` says how the network is built and trains it. Several trained from
+other first weights are averaged. Some learned from moderate problems only (`limits`), without
+nearly perfect recognisers among them; these have no say where a pilot is one. Their weights lie
+beside this module, in half precision.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from headcount.estimators.evidence import RATIOS, Evidence
+from headcount.estimators.evidence import N_SEEN, RATIOS, Evidence
 
 Floats = NDArray[np.float64]
 Weights = dict[str, Floats]
@@ -43,10 +45,31 @@ def forecast(evidence: Evidence) -> tuple[Floats, Floats]:
 
     The spread holds what the networks expect of their own errors and how far they disagree.
     """
+    votes = np.array([vote(weights, evidence) for weights in networks()])
+    votes = votes / votes.sum()
     heard = [run(weights, evidence) for weights in networks()]
     curves = np.array([curve for curve, _ in heard])
-    variance = np.mean([np.exp(2 * log_spread) for _, log_spread in heard], axis=0)
-    return curves.mean(axis=0), np.sqrt(variance + curves.var(axis=0))
+    mean = votes @ curves
+    variance = votes @ np.exp([2 * log_spread for _, log_spread in heard])
+    return mean, np.sqrt(variance + votes @ (curves - mean) ** 2)
+
+
+def vote(weights: Weights, evidence: Evidence) -> float:
+    """Return how much a network counts: less where the pilot has fewer errors than it learned from.
+
+    Its limits are the log odds of being right among the pilot's classes up to which it counts in
+    full, and from which on not at all.
+    """
+    if "limits" not in weights:
+        return 1.0
+    full, none = weights["limits"]
+    return smooth((none - evidence.base[N_SEEN - 1]) / (none - full))
+
+
+def smooth(share: float) -> float:
+    """Return zero below zero, one above one, and a smooth rise in between."""
+    share = min(max(float(share), 0.0), 1.0)
+    return share * share * (3 - 2 * share)
 
 
 def run(weights: Weights, evidence: Evidence) -> tuple[Floats, Floats]:
