@@ -5,7 +5,7 @@ import numpy as np
 from headcount import Pilot, forecast, simulate
 from headcount.checks import run_checks
 
-STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013")
+STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013", "HC020")
 
 
 def found(pilot, **asked):
@@ -31,7 +31,7 @@ def scores(**options):
 
 
 def healthy(seed):
-    """Return one of many kinds of healthy pilots, with groups that mean nothing."""
+    """Return one of many kinds of healthy pilots, with groups and an order that mean nothing."""
     rng = np.random.default_rng(seed)
     n_classes, per_class = int(rng.choice([20, 40, 100, 200])), int(rng.choice([1, 2, 5, 10]))
     n_dims, state = int(rng.choice([3, 5, 10, 20])), int(rng.integers(1_000_000))
@@ -49,5 +49,9 @@ def healthy(seed):
     blocks = [block for _, block in made.pilot.score_blocks()]
     groups = rng.integers(int(rng.choice([2, 5, 20])), size=n_classes)
     return Pilot.from_scores(
-        np.concatenate(blocks), made.pilot.labels, higher_is_better=True, groups=groups.tolist()
+        np.concatenate(blocks),
+        made.pilot.labels,
+        higher_is_better=True,
+        groups=groups.tolist(),
+        order=rng.permutation(n_classes),
     )

@@ -58,6 +58,29 @@ def as_labels(values: Any, what: str) -> NDArray[Any]:
     raise DataError(f"{what} must be integers or text, but their type is {labels.dtype}.")
 
 
+def as_numbers(values: Any, what: str) -> NDArray[np.float64]:
+    """Return a flat array of finite numbers; dates become numbers in the same order."""
+    numbers = _to_numpy(values, what)
+    if numbers.ndim != 1:
+        raise DataError(f"{what} must be a plain list, but has shape {numbers.shape}.")
+    if numbers.dtype.kind == "O":
+        try:
+            numbers = numbers.astype(np.datetime64)
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{what} must be numbers or dates, one for each class.") from error
+    if numbers.dtype.kind == "M":
+        wrong = np.isnat(numbers)
+        refuse(wrong, what, "are no dates", lambda i: str(numbers[i]), "give a date for each")
+        return numbers.astype(np.int64).astype(np.float64)
+    if numbers.dtype.kind not in "fiub":
+        raise DataError(
+            f"{what} must be numbers or dates, but the type is {numbers.dtype}; convert them."
+        )
+    held = numbers.astype(np.float64)
+    refuse(~np.isfinite(held), what, "are no numbers", lambda i: str(held[i]), "give one for each")
+    return held
+
+
 def as_counts(values: Any, what: str) -> NDArray[np.int64]:
     """Return non-negative whole numbers."""
     counts = _to_numpy(values, what)

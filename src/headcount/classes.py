@@ -12,6 +12,7 @@ from headcount import arrays
 from headcount.errors import DataError
 
 Groups = Mapping[Any, Any] | Sequence[Any] | None
+Order = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | None
 
 
 def enough(n_classes: int, n_probes: int) -> None:
@@ -73,16 +74,27 @@ def groups_of(groups: Groups, names: NDArray[Any]) -> NDArray[Any] | None:
     """Return the group of each class, given as a list or as a mapping from names."""
     if groups is None:
         return None
-    if isinstance(groups, Mapping):
-        missing = np.array([name not in groups for name in names.tolist()])
-        arrays.refuse(
-            missing,
-            "groups",
-            "have no group",
-            lambda i: str(names[i]),
-            "name a group for each class",
-        )
-        groups = [groups[name] for name in names.tolist()]
-    values = arrays.as_labels(groups, "groups")
+    values = arrays.as_labels(_by_class(groups, names, "groups", "group"), "groups")
     arrays.same_length(values, "groups", len(names), "classes")
     return values
+
+
+def order_of(order: Order, names: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return where each class stands in an order, given as a list or as a mapping from names."""
+    if order is None:
+        return None
+    given = _by_class(order, names, "order", "place in the order")
+    values = arrays.as_numbers(given, "order")
+    arrays.same_length(values, "order", len(names), "classes")
+    return values
+
+
+def _by_class(given: Any, names: NDArray[Any], what: str, one: str) -> Any:
+    """Return what was given for each class in the order of `names`."""
+    if not isinstance(given, Mapping):
+        return given
+    missing = np.array([name not in given for name in names.tolist()])
+    arrays.refuse(
+        missing, what, f"have no {one}", lambda i: str(names[i]), f"name a {one} for each class"
+    )
+    return [given[name] for name in names.tolist()]

@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 
 SCHEMA = 1
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+LEVEL = 5e-5  # in accuracy: under a hundredth of a point nobody is ahead
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,10 @@ def lead_sentence(pair: Pair, k: int) -> str:
     first, second = plain(pair.first), plain(pair.second)
     better, worse = (first, second) if lead.difference >= 0 else (second, first)
     by = points(abs(lead.difference))
+    if abs(lead.difference) < LEVEL:
+        apart = max(abs(lead.lower or 0.0), abs(lead.upper or 0.0))
+        unsure = f" (give or take {points(apart)})" if apart >= LEVEL else ""
+        return f"At {k:,} classes {first} and {second} are level{unsure}."
     if lead.lower is None or lead.upper is None or lead.chance is None:
         return f"At {k:,} classes {better} is ahead of {worse} by {by}."
     ends = sorted((abs(lead.lower), abs(lead.upper)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.classes import Groups, enough, groups_of, positions
+from headcount.classes import Groups, Order, enough, groups_of, order_of, positions
 from headcount.classifiers import classifier_name, classifier_scores
 from headcount.errors import DataError
 from headcount.gallery import enrolled, leave_one_out
@@ -42,6 +42,7 @@ class PilotConstructors:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        order: Order = None,
     ) -> Self:
         """Make a pilot from a score matrix, one row a probe and one column a class.
 
@@ -57,8 +58,9 @@ class PilotConstructors:
         higher_is_better : bool, optional
             False for distances. When not stated, higher is taken to be better, and scores that
             would then be worse than guessing are refused.
-        average, tie_rule, groups
-            See `Pilot`. `groups` lists the group of each column, or maps class names to groups.
+        average, tie_rule, groups, order
+            See `Pilot`. `groups` and `order` list a value for each column, or map class names to
+            values.
 
         Returns
         -------
@@ -87,6 +89,7 @@ class PilotConstructors:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            order=order_of(order, names),
         )
         if higher_is_better is None:
             _refuse_reversed(pilot)
@@ -104,6 +107,7 @@ class PilotConstructors:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        order: Order = None,
     ) -> Self:
         """Make a pilot from probe vectors and enrolled (gallery) vectors.
 
@@ -121,7 +125,7 @@ class PilotConstructors:
             Class of each gallery row; by default row i is class i.
         metric : {"euclidean", "cosine", "dot"}
             How vectors are compared. A vector of length zero has cosine 0 with everything.
-        average, tie_rule, groups
+        average, tie_rule, groups, order
             See `Pilot`.
 
         Returns
@@ -153,6 +157,7 @@ class PilotConstructors:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            order=order_of(order, names),
         )
 
     @classmethod
@@ -167,6 +172,7 @@ class PilotConstructors:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        order: Order = None,
     ) -> Self:
         """Make a pilot from counts alone.
 
@@ -183,7 +189,7 @@ class PilotConstructors:
             class appeared.
         labels : sequence of int or str, optional
             True class of each probe. Without labels every probe weighs the same.
-        average, tie_rule, groups
+        average, tie_rule, groups, order
             See `Pilot`.
 
         Returns
@@ -219,6 +225,7 @@ class PilotConstructors:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            order=order_of(order, names),
         )
 
     @classmethod
@@ -231,6 +238,7 @@ class PilotConstructors:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        order: Order = None,
     ) -> Self:
         """Make a pilot from a fitted scikit-learn classifier and a test set.
 
@@ -244,7 +252,7 @@ class PilotConstructors:
             Test points, not used in training.
         y : sequence
             Their true classes, as in `clf.classes_`.
-        average, tie_rule, groups
+        average, tie_rule, groups, order
             See `Pilot`.
 
         Returns
@@ -273,6 +281,7 @@ class PilotConstructors:
             average=average,
             tie_rule=tie_rule,
             groups=groups,
+            order=order,
         )
         return pilot._made_by(classifier_name(clf))
 

@@ -84,9 +84,9 @@ class Verdict:
     ----------
     classes : int
         k.
-    rule : {"min", "baseline", "reach"}
-        A lower bound that must be reached, a baseline not to fall behind, or how far forecasts
-        may go at all.
+    rule : {"min", "baseline", "reach", "checks"}
+        A lower bound that must be reached, a baseline not to fall behind, how far forecasts may
+        go at all, or whether a check says that there is nothing to forecast from.
     outcome : {"pass", "fail", "error"}
         Error: it cannot be said, which counts as no pass.
     message : str
@@ -106,7 +106,12 @@ class Verdict:
     @property
     def name(self) -> str:
         """What was asked, in a few words."""
-        asked = {"min": "lower bound", "baseline": "against the baseline", "reach": "reach"}
+        asked = {
+            "min": "lower bound",
+            "baseline": "against the baseline",
+            "reach": "reach",
+            "checks": "checks",
+        }
         return f"{counted(self.classes, 'class')}: {asked[self.rule]}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,6 +149,8 @@ class Decision:
 def judge(
     estimates: Sequence[Estimate],
     *,
+    measured: int = 0,
+    faults: Sequence[str] = (),
     reach: float = math.inf,
     minimum: float | None = None,
     baseline: Baseline | None = None,
@@ -155,6 +162,11 @@ def judge(
     ----------
     estimates : sequence of Estimate
         What a forecast says.
+    measured : int
+        Classes of the pilot: up to so many, accuracy was measured and not forecast.
+    faults : sequence of str
+        Why forecasts say nothing, where checks of severity "error" found so. Then nothing past
+        `measured` is judged, however near.
     reach : float
         Largest number of classes that the back-test supports; beyond it nothing is judged.
     minimum : float, optional
@@ -184,6 +196,9 @@ def judge(
     allowed = _share(margin, "--margin", zero=True)
     verdicts = []
     for estimate in estimates:
+        if faults and estimate.classes > measured:
+            verdicts.append(_not_to_trust(estimate, faults))
+            continue
         if estimate.classes > reach * (1 + ROUND_OFF):
             verdicts.append(_too_far(estimate, reach))
             continue
@@ -212,6 +227,17 @@ def differences(baseline: Baseline, method: str, n_classes: int, n_probes: int) 
 
 
 # -- inner workings --------------------------------------------------------------------------------
+
+
+def _not_to_trust(estimate: Estimate, faults: Sequence[str]) -> Verdict:
+    return Verdict(
+        estimate.classes,
+        "checks",
+        ERROR,
+        f"a forecast for {estimate.classes:,} classes would say nothing: {' '.join(faults)}",
+        estimate.accuracy if math.isfinite(estimate.accuracy) else None,
+        estimate.lower,
+    )
 
 
 def _too_far(estimate: Estimate, reach: float) -> Verdict:

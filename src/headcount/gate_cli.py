@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsJson, Classes, Method, numbers_of
+from headcount.command_options import AsJson, Classes, Jobs, Method, Seed, numbers_of
 from headcount.errors import (
     DataError,
     HeadcountError,
@@ -57,6 +57,8 @@ def gate(
     confidence: Annotated[
         float, typer.Option(help="Level of the interval whose lower end is the bound.")
     ] = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
     junit: Annotated[Path | None, typer.Option(help="Write verdicts as JUnit XML.")] = None,
     github: Annotated[
         bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
@@ -67,7 +69,8 @@ def gate(
 
     Exit 0: all passed. 1: a lower bound is under --min, or an estimate too far below the baseline.
     2: that cannot be said (bad input, no bound, classes that the baseline or the back-test do not
-    reach).
+    reach, or a check of severity "error" on what was not measured: HC004 all right or all wrong,
+    HC016 lists cut too early; no option overrides that).
 
     For example:
 
@@ -78,7 +81,13 @@ def gate(
     if as_json and github:
         raise ParameterError("--json and --github both print to stdout; choose one.")
     _check_output(junit, [*pilot.inputs, *([] if baseline is None else [baseline])])
-    asked = {"classes": classes, "method": method, "confidence": confidence}
+    asked = {
+        "classes": classes,
+        "method": method,
+        "confidence": confidence,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
     rules = {"minimum": minimum, "margin": margin}
     try:
         with terminal.progress(), listening() as heard:
@@ -171,7 +180,15 @@ def _judged(
     result = make_forecast(data, classes=numbers, **asked)
     reach = math.inf if allow_extrapolation else result.supported
     estimates = [_estimate(result, k) for k in numbers]
-    decision = judge(estimates, reach=reach, baseline=pinned, **rules)
+    faults = [f"{c.message} ({c.code})" for c in result.checks if c.severity == "error"]
+    decision = judge(
+        estimates,
+        measured=result.n_classes,
+        faults=faults,
+        reach=reach,
+        baseline=pinned,
+        **rules,
+    )
     if pinned is not None:
         notes = differences(pinned, result.method, result.n_classes, result.n_probes)
         decision = replace(decision, notes=notes)

@@ -51,6 +51,9 @@ class Pilot(PilotConstructors):
         classes is chosen with the same chance, and results are exact expectations.
     groups : ndarray or None
         Group of each class, for classes that belong together (the alphabet of a character).
+    order : ndarray of float64 or None
+        Where each class stands in an order that may matter (when it was added, its batch, how
+        often it is asked for); only used to check that nothing changes along it.
     classifier : str or None
         Kind of classifier that gave the scores, where `from_classifier` was told.
 
@@ -77,6 +80,7 @@ class Pilot(PilotConstructors):
         average: str = "macro",
         tie_rule: str = "random",
         groups: NDArray[Any] | None = None,
+        order: NDArray[np.float64] | None = None,
         classifier: str | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -89,6 +93,7 @@ class Pilot(PilotConstructors):
         self.labels = None if labels is None else _frozen(labels)
         self.class_names = _frozen(class_names)
         self.groups = None if groups is None else _frozen(groups)
+        self.order = None if order is None else _frozen(order)
         self.classifier = classifier
         self.weights = _frozen(self._weights())
         self._source = source
@@ -243,6 +248,7 @@ class Pilot(PilotConstructors):
             source=source,
             beats=beats,
             groups=None if self.groups is None else self.groups[kept],
+            order=None if self.order is None else self.order[kept],
         )
 
     def keep_probes(self, rows: Any) -> Pilot:
@@ -274,6 +280,7 @@ class Pilot(PilotConstructors):
             source=source,
             beats=None if self._beats is None else self._beats.subset(chosen, every),
             groups=self.groups,
+            order=self.order,
         )
 
     def _made_by(self, classifier: str) -> Pilot:
@@ -288,6 +295,7 @@ class Pilot(PilotConstructors):
             source=self._source,
             beats=self._beats,
             groups=self.groups,
+            order=self.order,
             classifier=classifier,
         )
 

@@ -279,6 +279,7 @@ def _without_scores(pilot: Pilot) -> Pilot:
         labels=pilot.labels,
         beats=pilot.beats(),
         groups=pilot.groups,
+        order=pilot.order,
     )
 
 

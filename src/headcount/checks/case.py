@@ -76,6 +76,14 @@ class Case:
 
         None where the pilot cannot say, or the list would be too long to be looked through.
         """
+        return self._table(won=1.0, tied=0.5)
+
+    @cached_property
+    def tied(self) -> csr_array | None:
+        """Entry (a, b): on how many probes of class a class b ties with it; None as above."""
+        return self._table(won=0.0, tied=1.0)
+
+    def _table(self, won: float, tied: float) -> csr_array | None:
         pilot = self.pilot
         try:
             beats = pilot.beats(MOST_RIVALS * BYTES_A_RIVAL)
@@ -83,10 +91,11 @@ class Case:
             return None
         if pilot.labels is None or len(beats.classes) > MOST_RIVALS:
             return None
-        owner = np.repeat(pilot.labels, np.diff(beats.start))
-        points = np.where(beats.tied, 0.5, 1.0)
+        owner, other = np.repeat(pilot.labels, np.diff(beats.start)), beats.classes
+        points = np.where(beats.tied, tied, won)
+        kept = points > 0
         shape = (pilot.n_classes, pilot.n_classes)
-        return coo_array((points, (owner, beats.classes)), shape=shape).tocsr()
+        return coo_array((points[kept], (owner[kept], other[kept])), shape=shape).tocsr()
 
     def name(self, position: Any) -> str:
         """Name of a class, safe to print and not too long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headcount.checks import counts, fit, independence, rivals
+from headcount.checks import counts, fit, independence, rivals, trends
 from headcount.checks.case import BacktestResult, Case
 from headcount.checks.check import Check
 from headcount.curves import PredictedCurve
@@ -48,6 +48,7 @@ TABLE = (
     Entry("HC017", "More training data did not help", "warning"),
     Entry("HC018", "Training sizes forecast badly", "warning"),
     Entry("HC019", "The method has less to go by", "info"),
+    Entry("HC020", "Classes that change along the order", "warning", trends.along_the_order),
 )
 CHECKS = {entry.code: entry for entry in TABLE}
 

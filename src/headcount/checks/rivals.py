@@ -17,13 +17,14 @@ SAME = 0.4
 SAME_EACH = 0.2
 CLOSE = 0.15
 FEWEST = 3
-# Chance of a false alarm that each rule aims at. Measured on 1,000 healthy simulated pilots that
-# had no part in choosing the limits (kinds as in tests/check_pilots.py, and linear encoding):
-# near-duplicates in 2 of the 393 with five probes a class or more, both of clustered classes in
-# few dimensions; no hub.
+# Chance of a false alarm that each rule aims at. Measured on healthy simulated pilots (kinds as in
+# tests/check_pilots.py, three to ten probes a class; 400 of each): near-duplicates in 0.5%
+# with fine scores, in at most 1% with scores rounded so coarsely that half of all probes tie; no
+# hub in 1,000.
 CHANCE = 0.01
-# How much faster pairs get rare from close to same than from distant to close; see below.
-STEEPER = 1.5
+# How much faster pairs get rare from close to same than from distant to close; see below. Of 500
+# healthy pilots 0.2% alarm with 1.5, 0.6% with 1.75, 1.2% with 2, 5% with 2.5.
+STEEPER = 1.75
 HUB_CHANCE = 0.001
 FEWEST_WINS = 5
 
@@ -37,12 +38,12 @@ def near_duplicates(case: Case) -> str | None:
     at least as large a factor again from close to same. Classes entered twice add pairs at the
     short end that this law cannot explain.
     """
-    rivals, counts = case.rivals, case.probes_per_class
+    rivals = case.rivals
     if rivals is None:
         return None
     first, second, share = _identical(case)
     if len(first) == 0:
-        first, second, share = _same(rivals, counts)
+        first, second, share = _same(case, rivals)
     if len(first) == 0:
         return None
     # Most alike first; then by name, so that the order of the data does not matter.
@@ -56,9 +57,9 @@ def near_duplicates(case: Case) -> str | None:
     )
 
 
-def _same(rivals: csr_array, counts: Ints) -> tuple[Ints, Ints, Floats]:
+def _same(case: Case, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
     """Pairs as good as the same, where there are more than a smooth population would have."""
-    both = (rivals + rivals.T).tocoo()
+    counts, both = case.probes_per_class, (rivals + rivals.T).tocoo()
     first, second = both.row.astype(np.int64), both.col.astype(np.int64)
     chosen = (first < second) & (np.minimum(counts[first], counts[second]) >= FEWEST)
     first, second, total = first[chosen], second[chosen], both.data[chosen]
@@ -67,36 +68,53 @@ def _same(rivals: csr_array, counts: Ints) -> tuple[Ints, Ints, Floats]:
     there = _entries(rivals, first[near], second[near]) / counts[first[near]]
     back = _entries(rivals, second[near], first[near]) / counts[second[near]]
     same = near[np.minimum(there, back) >= SAME_EACH]
-    n_close = np.count_nonzero(share >= CLOSE) - len(same)
-    n_distant = len(share) - n_close - len(same)
+    close = np.setdiff1d(np.flatnonzero(share >= CLOSE), same)
+    n_close, n_distant = len(close), len(share) - len(close) - len(same)
     falling = (n_close + 1) / (n_distant + n_close + 1)
-    expected = (n_close + 1) * falling**STEEPER
+    expected = (n_close + 1) * falling ** (STEEPER * _decided(case, first[close], second[close]))
     # Where more than half of the classes would have a twin, it is the scores that know nothing.
     if len(same) > len(counts) / 2 or stats.poisson.sf(len(same) - 1, expected) >= CHANCE:
         same = same[:0]
     return first[same], second[same], share[same]
 
 
+def _decided(case: Case, first: Ints, second: Ints) -> float:
+    """Return the share of what these pairs took from each other that was won, not tied.
+
+    Coarse scores make classes that are merely close look the same, so that such pairs no longer
+    get rare as fast: where all is tied, as many may look the same as look close.
+    """
+    lost, tied = case.rivals, case.tied
+    assert lost is not None and tied is not None  # whoever asks has looked
+    taken = (_entries(lost, first, second) + _entries(lost, second, first)).sum()
+    halves = (_entries(tied, first, second) + _entries(tied, second, first)).sum() / 2
+    return float(1 - halves / taken) if taken > 0 else 1.0
+
+
 def _identical(case: Case) -> tuple[Ints, Ints, Floats]:
-    """Pairs that tie on every probe of both, where ties are too rare for that to be chance."""
-    pilot, counts = case.pilot, case.probes_per_class
-    beats = pilot.beats()
-    assert pilot.labels is not None  # a pilot that knows who beat whom has labels
-    owner = np.repeat(pilot.labels, np.diff(beats.start))[beats.tied]
-    other = beats.classes[beats.tied].astype(np.int64)
-    pairs, tied = np.unique(owner * pilot.n_classes + other, return_counts=True)
-    first, second = pairs // pilot.n_classes, pairs % pilot.n_classes
-    always = (tied == counts[first]) & (counts[second] > 0)
-    first, second = first[always], second[always]
-    mutual = np.isin(second * pilot.n_classes + first, first * pilot.n_classes + second)
-    kept = mutual & (first < second)
-    first, second = first[kept], second[kept]
+    """Pairs that tie on every probe of both, where there are more than coarse scores would make.
+
+    How often two classes tie differs from pair to pair. If that chance is spread without a lump
+    at one, at most 2 / (m + 1) as many pairs tie on all their m probes as tie on half of them or
+    more but not on all. Where no pair does that, the share of such pairs among all that ever tie
+    stands in; where no others tie, none should.
+    """
+    counts, tied = case.probes_per_class, case.tied
+    assert tied is not None  # whoever asks has looked
+    both = (tied + tied.T).tocoo()
+    first, second = both.row.astype(np.int64), both.col.astype(np.int64)
+    chosen = (first < second) & (counts[first] > 0) & (counts[second] > 0)
+    first, second, total = first[chosen], second[chosen], both.data[chosen]
+    shown = counts[first] + counts[second]
+    always = total == shown
+    mostly = int(np.count_nonzero((total >= shown / 2) & ~always))
+    others = int(np.count_nonzero(~always))
+    unseen = (mostly + 1) / (others + 1) if others else 0.0
+    first, second, shown = first[always], second[always], shown[always]
     if len(first):
-        chance = len(owner) / (pilot.n_probes * (pilot.n_classes - 1.0))
-        n_pairs = pilot.n_classes * (pilot.n_classes - 1) / 2
-        expected = n_pairs * chance ** (counts[first] + counts[second])
-        kept = expected < CHANCE * len(first)
-        first, second = first[kept], second[kept]
+        expected = (mostly + unseen) * 2 / (float(shown.mean()) + 1)
+        if stats.poisson.sf(len(first) - 1, expected) >= CHANCE:
+            first, second = first[:0], second[:0]
     return first, second, np.ones(len(first))
 
 

@@ -50,9 +50,11 @@ def load(
     ----------
     path : path
         An ``.npz`` file (scores + labels; probes + probe_labels + gallery; losses + n_classes; or
-        neighbour lists ids + distances + labels + n_classes), an ``.npy`` file, a ``.csv`` or
-        ``.tsv`` table (a column a class and a column named label), a ``.parquet`` table (the same,
-        or one column of vectors and a column named label), or, with `qrels`, a TREC run.
+        neighbour lists ids + distances + labels + n_classes; the first three may add ``groups``
+        and ``order``, a value for each class in the order of `Pilot.class_names`), an ``.npy``
+        file, a ``.csv`` or ``.tsv`` table (a column a class and a column named label), a
+        ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
+        `qrels`, a TREC run.
     labels, gallery, gallery_labels : path, optional
         Files with what the first one lacks. With a gallery, or with a metric, rows are embeddings.
     metric : {"euclidean", "cosine", "dot"}, optional

@@ -42,6 +42,7 @@ def _scores(members: Members, path: Path, options: Options) -> Pilot:
     labels = _labels(members, "labels", path, options)
     options.refuse_unused("an npz file of scores")
     names = members.get("class_names")
+    keywords |= _of_classes(members)
     return Pilot.from_scores(members["scores"], labels, class_names=names, **keywords)
 
 
@@ -54,6 +55,7 @@ def _embeddings(members: Members, path: Path, options: Options) -> Pilot:
     elif options.has("gallery_labels"):
         gallery_labels = files.read_labels(options.take("gallery_labels"))
     options.refuse_unused("an npz file of embeddings")
+    keywords |= _of_classes(members)
     return Pilot.from_embeddings(members["probes"], labels, gallery, gallery_labels, **keywords)
 
 
@@ -66,6 +68,7 @@ def _losses(members: Members, path: Path, options: Options) -> Pilot:
         keywords["labels"] = files.read_labels(options.take("labels"))
     size = _size(members, path, options)
     options.refuse_unused("an npz file of losses")
+    keywords |= _of_classes(members)
     return Pilot.from_losses(members["losses"], size, **keywords)
 
 
@@ -89,6 +92,11 @@ def _stated(members: Members, path: Path, options: Options, *names: str) -> dict
             f"{path.name}: higher_is_better must be true or false, but is {orientation!r}."
         )
     return stated | options.pick(*names)
+
+
+def _of_classes(members: Members) -> Members:
+    """Return what the file says about each class, in the order of their names."""
+    return {name: members[name] for name in ("groups", "order") if name in members}
 
 
 def _size(members: Members, path: Path, options: Options) -> int:

@@ -112,6 +112,7 @@ def with_priors(pilot: Pilot, priors: Any) -> Pilot:
         average=pilot.average,
         tie_rule=pilot.tie_rule,
         groups=pilot.groups,
+        order=pilot.order,
     )
 
 

@@ -1,0 +1,54 @@
+"""Whether pilots of the size that `plan` names know as much as it promised, by simulation.
+
+    python benchmarks/plans.py --repeats 8
+
+A pilot of 80 classes is planned from; pilots of the size named are then drawn from the same
+population, and the half width of their interval at k, and whether it holds the truth, are compared
+with what was asked for. Printed: the mean ratio of the half widths found to the one asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+
+from headcount import ExtrapolationWarning, forecast, plan, simulate
+
+K = 300
+SETTINGS = {"noisy": (10, 0.6, 0.05), "many dimensions": (20, 0.8, 0.05), "few": (5, 0.3, 0.06)}
+
+
+def main() -> None:
+    """Run the experiment and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repeats", type=int, default=8, help="plans a setting")
+    parser.add_argument("--method", default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", ExtrapolationWarning)
+    for name, (n_dims, sigma, wanted) in SETTINGS.items():
+        options = {"n_dims": n_dims, "sigma": sigma, "probes_per_class": 2}
+        sizes, ratios, held = [], [], []
+        for i in range(given.repeats):
+            seed = 1000 * given.seed + i
+            small = simulate.isotropic_gaussian(80, random_state=seed, **options)
+            found = plan(small.pilot, K, wanted, method=given.method)
+            if found.classes is None:
+                continue
+            drawn = simulate.isotropic_gaussian(found.classes, random_state=seed + 500, **options)
+            lower, upper = forecast(drawn.pilot, classes=K, method=given.method).interval(K)
+            sizes.append(found.classes)
+            ratios.append(float(upper - lower) / 2 / wanted)
+            held.append(bool(lower <= drawn.truth(K) <= upper))
+        print(
+            f"{name}: {min(sizes)} to {max(sizes)} classes; half width {np.mean(ratios):.2f} of "
+            f"what was asked for ({min(ratios):.2f} to {max(ratios):.2f}); {sum(held)} of "
+            f"{len(held)} hold the truth",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
