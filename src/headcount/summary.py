@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,8 +87,8 @@ class PilotSummary:
         return text
 
 
-def summarise(pilot: Pilot) -> PilotSummary:
-    """Look a pilot over."""
+def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
+    """Look a pilot over; without `hubs`, which take a pass over the scores, that is quick."""
     right, favorable = _right(pilot), _favorability(pilot)
     labels = pilot.labels
     present = np.zeros(1, np.int64)
@@ -105,8 +106,8 @@ def summarise(pilot: Pilot) -> PilotSummary:
         censored=int(pilot.censored.sum()),
         accuracy=float(pilot.weights @ right),
         two_class_accuracy=float(pilot.weights @ favorable),
-        hardest=_hardest(pilot, 1 - favorable),
-        confusing=_confusing(pilot),
+        hardest=_if_known(hardest_classes, pilot),
+        confusing=_if_known(hub_classes, pilot) if hubs else (),
         groups=_by_group(pilot, right),
     )
 
@@ -129,23 +130,45 @@ def _right(pilot: Pilot) -> NDArray[np.float64]:
     return np.where(first & ((pilot.ties == 0) | (pilot.tie_rule == "win")), 1.0, 0.0)
 
 
-def _hardest(pilot: Pilot, lost: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+def hardest_classes(pilot: Pilot, most: int = NOTED) -> tuple[ClassNote, ...]:
+    """Return the classes whose probes lose to most others, with the share that they lose to.
+
+    Examples
+    --------
+    >>> from headcount import Pilot
+    >>> pilot = Pilot.from_losses([0, 2, 4], 5, labels=["a", "b", "c"])
+    >>> hardest_classes(pilot)
+    (ClassNote(name='c', share=1.0), ClassNote(name='b', share=0.5))
+    """
     if pilot.labels is None:
-        return ()
-    n_names = len(pilot.class_names)
+        raise UnsupportedError(
+            "this pilot has no labels, so nothing is known about single classes; give labels."
+        )
+    n_names, lost = len(pilot.class_names), 1 - _favorability(pilot)
     per_class = np.bincount(pilot.labels, minlength=n_names)
     share = np.bincount(pilot.labels, lost, n_names) / np.maximum(per_class, 1)
-    return _notes(pilot.class_names, share)
+    return _notes(pilot.class_names, share, most)
 
 
-def _confusing(pilot: Pilot) -> tuple[ClassNote, ...]:
-    try:
-        wins = pilot.beats().wins()
-    except UnsupportedError:
-        return ()
+def hub_classes(pilot: Pilot, most: int = NOTED) -> tuple[ClassNote, ...]:
+    """Return the classes that most often score above the true class of other classes' probes.
+
+    Given with the share of those probes; needs scores, and a pass over them.
+    """
+    wins = pilot.beats().wins()
     assert pilot.labels is not None  # a pilot with scores has labels
     others = pilot.n_probes - np.bincount(pilot.labels, minlength=pilot.n_classes)
-    return _notes(pilot.class_names, wins / np.maximum(others, 1))
+    return _notes(pilot.class_names, wins / np.maximum(others, 1), most)
+
+
+def _if_known(
+    find: Callable[[Pilot], tuple[ClassNote, ...]], pilot: Pilot
+) -> tuple[ClassNote, ...]:
+    """Return nothing where the pilot cannot tell."""
+    try:
+        return find(pilot)
+    except UnsupportedError:
+        return ()
 
 
 def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]:
@@ -161,7 +184,7 @@ def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]
     return tuple(ClassNote(str(names[found][i]), float(share[i])) for i in order)
 
 
-def _notes(names: NDArray[np.str_], share: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+def _notes(names: NDArray[np.str_], share: NDArray[np.float64], most: int) -> tuple[ClassNote, ...]:
     """Return the classes with the largest shares."""
-    order = np.argsort(-share, kind="stable")[:NOTED]
+    order = np.argsort(-share, kind="stable")[:most]
     return tuple(ClassNote(str(names[i]), float(share[i])) for i in order if share[i] > 0)
