@@ -50,30 +50,36 @@ class PilotSummary:
     confusing: tuple[ClassNote, ...]
     groups: tuple[ClassNote, ...]
 
-    def __str__(self) -> str:
-        lines = [
-            f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}",
-            f"  probes a class    {self._balance()}",
-            f"  accuracy          {percent(self.accuracy)} among all {self.n_classes:,} classes, "
-            f"{percent(self.two_class_accuracy)} between two",
-        ]
+    @property
+    def size(self) -> str:
+        """How many classes and probes there are, in words."""
+        return f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+
+    def lines(self) -> dict[str, str]:
+        """Return what there is to say, in words, by what it is about."""
+        among = f"{percent(self.accuracy)} among all {self.n_classes:,} classes"
+        found = {
+            "probes a class": self._balance(),
+            "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
+        }
         if self.tied:
-            lines.append(
-                f"  ties              {percent(self.tied)} of probes tie with a wrong class"
-            )
+            found["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
-            lines.append(
-                f"  censored          {counted(self.censored, 'probe')}, true class not in the list"
-            )
+            found["censored"] = f"{counted(self.censored, 'probe')}, true class not in the list"
         for title, notes in (
             ("hardest", self.hardest),
             ("most confusing", self.confusing),
             ("weakest groups", self.groups),
         ):
             if notes:
-                listed = ", ".join(f"{plain(note.name)} ({percent(note.share)})" for note in notes)
-                lines.append(f"  {title:<17} {listed}")
-        return "\n".join(lines)
+                listed = (f"{plain(note.name)} ({percent(note.share)})" for note in notes)
+                found[title] = ", ".join(listed)
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [self.size, *(f"  {title:<17} {text}" for title, text in self.lines().items())]
+        )
 
     def _balance(self) -> str:
         if self.most_probes == 0:

@@ -115,11 +115,7 @@ class CoverageDisplay(Display):
         ax.axhline(self.confidence, color=GREY, linewidth=0.9, dashes=(9, 3))
         for i, family in enumerate(dict.fromkeys(row["family"] for row in self.rows)):
             self._family(ax, family, i)
-        ratios = sorted({row["ratio"] for row in self.rows})
-        ax.set_xscale("log")
-        ax.set_xticks(ratios, [f"{ratio:g}" for ratio in ratios])
-        ax.minorticks_off()
-        ax.set_xlabel("classes asked about / classes of the pilot")
+        ratio_axis(ax, [row["ratio"] for row in self.rows])
         ax.set_ylim(top=1.02)
         share_axis(ax, "y", f"{percent(self.confidence)} intervals that hold the truth")
         faint_grid(ax)
@@ -137,3 +133,12 @@ class CoverageDisplay(Display):
             color=SERIES[i % len(SERIES)], marker=SIGNS[i % len(SIGNS)], markersize=4,
             linewidth=1, label=as_label(drawable(family)),
         )  # fmt: skip
+
+
+def ratio_axis(ax: Any, ratios: Sequence[float]) -> None:
+    """Make the horizontal axis one of ratios k / K, with a tick for each."""
+    shown = sorted(set(ratios))
+    ax.set_xscale("log")
+    ax.set_xticks(shown, [f"{ratio:g}" for ratio in shown])
+    ax.minorticks_off()
+    ax.set_xlabel("classes asked about / classes of the pilot")

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from headcount.favorability import Favorability
 from headcount.plotting.display import Display
-from headcount.plotting.roc_lines import bent, finest_of, first_rate, law_of, points, table_roc
+from headcount.plotting.roc_lines import (
+    bent,
+    finest_of,
+    finest_share,
+    first_rate,
+    law_of,
+    points,
+    table_roc,
+)
 from headcount.plotting.style import BLUE, ORANGE, faint_grid, legend, share_axis, short_share
 from headcount.roc import ROCCurve, reversed_roc
 
@@ -29,9 +37,9 @@ class DiscriminabilityDisplay(Display):
     """D(u): the share of probes whose true class beats a random other one with chance u at most.
 
     All forecasts follow from this curve. Few steps near u = 100% decide what happens among many
-    classes, so the axis is logarithmic in 1 - u. A pilot of K classes sees no finer than 1 in
-    K - 1: what it measured ends there, and only an estimate goes on. It is the reversed ROC seen
-    in a mirror: D(u) is one minus its height at 1 - u.
+    classes, so the axis is logarithmic in 1 - u. A pilot of K classes sees no finer than one in
+    K - 1: what it measured ends half way to nothing, and only an estimate goes on. It is the
+    reversed ROC seen in a mirror: D(u) is one minus its height at 1 - u.
 
     Parameters
     ----------
@@ -62,7 +70,7 @@ class DiscriminabilityDisplay(Display):
     def from_pilot(cls, pilot: Pilot) -> Self:
         """Take what was measured: for each probe, the share of wrong classes that it beats."""
         measured = _measured(reversed_roc(pilot), bool(pilot.censored.any()))
-        return cls(measured, 1 / (pilot.n_classes - 1))
+        return cls(measured, finest_share(pilot.n_classes))
 
     @classmethod
     def from_forecast(cls, forecast: Forecast) -> Self:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from headcount.plotting.style import check_picture, new_figure, pyplot
+from headcount.plotting.style import check_picture, need_matplotlib, new_figure
 from headcount.writing import write_atomically
 
 SIZE = (7.0, 4.2)
@@ -52,6 +52,9 @@ class Display(ABC):
     def _take(self, ax: Any) -> Any:
         """Return the axes to draw into, new ones where none are given."""
         if ax is None:
-            _, ax = pyplot().subplots(figsize=SIZE, layout="constrained")
+            need_matplotlib()
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=SIZE, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax

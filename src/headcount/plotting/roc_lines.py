@@ -39,7 +39,12 @@ def table_roc(forecast: Forecast) -> ROCCurve:
 
 def finest_of(forecast: Forecast) -> float:
     """Return the smallest share of classes that the pilot behind a forecast can tell from none."""
-    return 1 / forecast.observed.table.n_rivals
+    return finest_share(forecast.n_classes)
+
+
+def finest_share(n_classes: int) -> float:
+    """Return half a class among the wrong ones: less is nearer to none than to one."""
+    return 0.5 / (n_classes - 1)
 
 
 def points(curve: ROCCurve) -> tuple[Floats, Floats]:

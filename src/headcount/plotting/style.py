@@ -43,21 +43,19 @@ FEW_DECADES = 2.0
 # -- matplotlib ------------------------------------------------------------------------------------
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot; refused where the extra is missing."""
+def need_matplotlib() -> None:
+    """Refuse to go on where the extra is missing."""
     try:
-        from matplotlib import pyplot
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("drawing", "plot") from error
-    return pyplot
 
 
 def new_figure(width: float, height: float) -> Any:
     """Return an empty figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("drawing", "plot") from error
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -68,7 +66,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         raise ParameterError(
             f"cannot draw into {suffix or 'a file without ending'}; choose {', '.join(PICTURES)}."
         )
-    pyplot()
+    need_matplotlib()
 
 
 # -- axes ------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ def legend(ax: Any, above: bool = False, **options: Any) -> None:
         return
     if above:
         options |= {"loc": "lower left", "bbox_to_anchor": (0, 1)}
-    made = ax.legend(handles, names, fontsize="small", framealpha=0.7, edgecolor="none", **options)
+    made = ax.legend(handles, names, frameon=False, fontsize="small", **options)
     for text in made.get_texts():
         as_it_is(text)
 
