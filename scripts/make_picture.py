@@ -20,7 +20,7 @@ def main() -> None:
     display.ax_.plot(
         beyond, observe(everything).accuracy(beyond), color=GREY, linewidth=2, label="truth"
     )
-    legend(display.ax_, above=True, ncols=3)
+    legend(display.ax_, above=True, abreast=True)
     display.figure_.savefig("docs/demo.png", dpi=110)
 
 

@@ -174,7 +174,7 @@ class AccuracyDisplay(Display):
         ax.set_ylim(0, 1.02)
         share_axis(ax, "y", "accuracy" if self.top == 1 else f"among the best {self.top}")
         faint_grid(ax)
-        legend(ax, above=True, ncols=3)  # curves may run anywhere inside
+        legend(ax, above=True, abreast=True)  # curves may run anywhere inside
         return self
 
     def _curve(self, ax: Any) -> None:

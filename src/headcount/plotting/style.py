@@ -38,6 +38,7 @@ FURTHER_FONTS = (
 )
 LONGEST_NAME = 28
 FEW_DECADES = 2.0
+ENTRY = 1.75  # inches that an entry of a legend takes
 
 
 # -- matplotlib ------------------------------------------------------------------------------------
@@ -74,6 +75,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 def faint_grid(ax: Any, axis: str = "both") -> None:
     """Give an axis a faint grid and no box."""
+    ax.set_axisbelow(True)
     ax.grid(axis=axis, alpha=0.3, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -122,13 +124,27 @@ def short_count(count: float) -> str:
     return f"{count:,.6g}" if count < 1 else f"{count:,.0f}"
 
 
-def legend(ax: Any, above: bool = False, **options: Any) -> None:
-    """Explain what is drawn, as the names have it: no mathematics is read into them."""
+def legend(ax: Any, above: bool = False, abreast: bool = False, **options: Any) -> None:
+    """Explain what is drawn, as the names have it: no mathematics is read into them.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        Where it is drawn.
+    above : bool
+        Put the legend above the axes, where no curve can run.
+    abreast : bool
+        There, put as many entries side by side as there is room for.
+    options
+        For matplotlib.
+    """
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return
     if above:
-        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+        width = ax.figure.bbox.width / ax.figure.dpi * ax.get_position().width
+        columns = max(1, int(width / ENTRY)) if abreast else 1
+        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
     made = ax.legend(handles, names, frameon=False, fontsize="small", **options)
     for text in made.get_texts():
         as_it_is(text)
