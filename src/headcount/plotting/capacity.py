@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-TARGETS = tuple(round(0.5 + 0.01 * i, 2) for i in range(50))  # 50% to 99%
 FARTHEST = 50  # times the pilot's classes, where limits end too
 
 
@@ -83,8 +83,14 @@ class CapacityDisplay(Display):
     band: str = "interval"
 
     @classmethod
-    def from_forecast(cls, forecast: Forecast, *, targets: Sequence[float] = TARGETS) -> Self:
-        """Ask a forecast for its capacity at each of these accuracies."""
+    def from_forecast(cls, forecast: Forecast, *, targets: Sequence[float] | None = None) -> Self:
+        """Ask a forecast for its capacity at each of these accuracies.
+
+        By default every per cent from 50% to 99%, or every second one from what is kept at the
+        largest number of classes asked about if that is less.
+        """
+        if targets is None:
+            targets = _usual_targets(float(forecast.accuracy(max(forecast.classes))))
         wanted = np.unique([check_target(target) for target in targets])
         if len(wanted) == 0:
             raise ParameterError("targets names no accuracy; give at least one.")
@@ -163,3 +169,17 @@ class CapacityDisplay(Display):
             [self.accuracy], [self.n_classes], "o", color=BLUE, zorder=3,
             label=f"pilot, {counted(self.n_classes, 'class')}",
         )  # fmt: skip
+
+
+def _usual_targets(lowest: float) -> list[float]:
+    """Return targets from the lowest accuracy that matters to 99%; few, since each takes time.
+
+    Examples
+    --------
+    >>> found = _usual_targets(0.123)
+    >>> found[0], found[-1], _usual_targets(0.9)[0], _usual_targets(0.0)[0]
+    (0.13, 0.99, 0.5, 0.01)
+    """
+    first = math.ceil(100 * max(lowest, 0.01))
+    shares = range(50, 100) if first >= 50 else range(first - 1 + first % 2, 100, 2)
+    return [share / 100 for share in shares]
