@@ -325,7 +325,7 @@ def test_what_is_not_supported_is_grey():
 def test_several_methods_are_drawn_side_by_side():
     held = [picture_baselines.backtest_of(name, 0.02) for name in ("kde", "$other$")]
     display = BacktestDisplay.from_backtest(held).plot()
-    assert said(display)[-2:] == ["kde", "$other$"]
+    assert said(display)[-2:] == ["$other$", "kde"]
     assert not any(text.get_parse_math() for text in display.ax_.get_legend().get_texts())
     assert len(display.frame()["forecast"]) == 18
 
@@ -495,3 +495,10 @@ def test_korean_is_written_where_a_font_for_it_is_installed():
     if fonts & {"NanumGothic", "Noto Sans CJK KR", "Malgun Gothic"}:
         assert drawable("가") == "가"
     ClassesDisplay(("가",), np.array([0.5])).plot().figure_.canvas.draw()
+
+
+def test_of_many_methods_the_best_are_drawn():
+    held = [picture_baselines.backtest_of(f"m{i}", 0.01 * i) for i in (9, 8, 3, 4, 0, 1, 7, 2)]
+    display = BacktestDisplay.from_backtest(held)
+    assert [one.method for one in display.backtests] == ["m0", "m1", "m2", "m3", "m4"]
+    assert set(display.frame()["method"]) == {one.method for one in display.backtests}

@@ -185,7 +185,7 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.backtest_result import points
+    from headcount.backtest_result import best_first, points
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(
@@ -193,7 +193,7 @@ def _show_all(found: list[Backtest]) -> None:
         f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
     )
     rows = []
-    for result in sorted(found, key=_badness):
+    for result in best_first(found):
         errors = {step.n_classes: _points(step.error) for step in result.steps}
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
@@ -206,12 +206,6 @@ def _show_all(found: list[Backtest]) -> None:
     for result in found:
         for note in result.notes:
             terminal.complain("note", f"{result.method}: {note}")
-
-
-def _badness(result: Backtest) -> tuple[float, float, str]:
-    """Put first what reaches farthest, then what is off least on the way."""
-    total = sum(step.error for step in result.steps) / max(1, len(result.steps))
-    return -result.supported, total, result.method
 
 
 def _points(error: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.backtest_result import Backtest, points
+from headcount.backtest_result import Backtest, best_first, points
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.plotting.display import Display
 from headcount.plotting.style import (
@@ -29,6 +29,7 @@ from headcount.plotting.style import (
 )
 from headcount.wording import counted
 
+MOST = 5  # as many colours as are left beside that of what was measured
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart
 
 
@@ -61,7 +62,10 @@ class BacktestDisplay(Display):
 
     @classmethod
     def from_backtest(cls, backtest: Backtest | Sequence[Backtest]) -> Self:
-        """Take one back-test, or those of several methods on the same pilot."""
+        """Take one back-test, or those of several methods on the same pilot: the best five.
+
+        The best are those that are supported farthest, then those that are off least.
+        """
         held = (backtest,) if isinstance(backtest, Backtest) else tuple(backtest)
         tried = tuple(one for one in held if one.steps)
         if not tried:
@@ -71,7 +75,7 @@ class BacktestDisplay(Display):
             )
         if len({(one.n_classes, one.observed) for one in tried}) > 1:
             raise ParameterError("these back-tests are of different pilots; draw one at a time.")
-        return cls(tried)
+        return cls(tuple(best_first(tried)[:MOST]))
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture, a row for each forecast.
@@ -114,7 +118,8 @@ class BacktestDisplay(Display):
         ax.set_ylim(max(low, 0.0), min(high, 1.02))
         share_axis(ax, "y", f"accuracy among {counted(first.n_classes, 'class')}")
         faint_grid(ax)
-        legend(ax)
+        several = len(self.backtests) > 1
+        legend(ax, above=several, abreast=several)
         return self
 
     def _measured(self, ax: Any, first: Backtest) -> None:
