@@ -7,6 +7,7 @@ import numpy as np
 from headcount import forecast, observe
 from headcount.datasets import load_hangul
 from headcount.plotting import GREY, AccuracyDisplay
+from headcount.plotting.style import legend
 
 
 def main() -> None:
@@ -16,8 +17,10 @@ def main() -> None:
     result = forecast(everything.subset(drawn), classes=everything.n_classes)
     display = AccuracyDisplay.from_forecast(result).plot()
     beyond = np.unique(np.geomspace(500, everything.n_classes, 60).astype(int))
-    display.ax_.plot(beyond, observe(everything).accuracy(beyond), color=GREY, label="truth")
-    display.ax_.legend(frameon=False)
+    display.ax_.plot(
+        beyond, observe(everything).accuracy(beyond), color=GREY, linewidth=2, label="truth"
+    )
+    legend(display.ax_, above=True, abreast=True)
     display.figure_.savefig("docs/demo.png", dpi=110)
 
 

@@ -300,7 +300,7 @@ def test_it_says_what_it_supports():
         "points allowed: no forecast beyond the pilot is supported."
     ]
     assert repr(found).startswith("Backtest of kde on 100 classes\n  From 50 classes: 50% forecast")
-    assert found._repr_html_().count("<li>") == 4
+    assert found._repr_html_().count("<tr>") == 1 + 3
 
 
 @pytest.mark.parametrize(

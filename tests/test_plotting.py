@@ -42,7 +42,7 @@ def test_limits_are_drawn_as_a_band_around_the_curve():
     for limit in (made.curve.lower, made.curve.upper):
         points = zip(made.curve.classes.tolist(), limit.tolist(), strict=True)
         assert set(points) <= corners
-    assert "interval" in [text.get_text() for text in display.ax_.get_legend().texts]
+    assert "90% interval" in [text.get_text() for text in display.ax_.get_legend().texts]
     frame = display.frame()
     assert list(frame) == ["classes", "accuracy", "lower", "upper", "region"]
     assert frame["lower"] is made.curve.lower and frame["upper"] is made.curve.upper

@@ -25,7 +25,7 @@ from headcount.exchange import SCHEMA, read_forecast, write_forecast
 from headcount.favorability import ROUND_OFF, Favorability, check_target
 from headcount.observed import Observed
 from headcount.pilot import Pilot
-from headcount.presenting import as_csv, as_frame, as_html
+from headcount.presenting import as_csv, as_frame
 from headcount.uncertainty import KINDS, Uncertainty
 from headcount.wording import about, percent, percent_range
 from headcount.writing import PICTURES, write_atomically
@@ -256,11 +256,14 @@ class Forecast:
         """Return the curve as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None, *, target: float | None = None) -> AccuracyDisplay:
-        """Draw accuracy against classes; needs the extra `plot`."""
+    def plot(self, ax: Any = None, *, target: float | None = None, top: int = 1) -> AccuracyDisplay:
+        """Draw accuracy, or the chance to be among the best `top`, against classes.
+
+        Needs the extra `plot`; `headcount.plotting` has further pictures.
+        """
         from headcount.plotting import AccuracyDisplay
 
-        return AccuracyDisplay.from_forecast(self, target=target).plot(ax)
+        return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecast as .json or .csv, or its picture as .png, .svg or .pdf."""
@@ -300,7 +303,9 @@ class Forecast:
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
-        return as_html(repr(self))
+        from headcount.notebook import forecast_html
+
+        return forecast_html(self)
 
     # -- inner workings -------------------------------------------------------------------------
 

@@ -7,12 +7,13 @@ import io
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsCsv, AsJson, Jobs, Seed, one_format
+from headcount.command_options import AsCsv, AsJson, Jobs, Plot, Seed, check_plot, one_format
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
@@ -46,6 +47,7 @@ def backtest(
     seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    plot: Plot = None,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -58,12 +60,15 @@ def backtest(
     headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
     """
     one_format(as_json, as_csv)
+    check_plot(plot, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
         found, refused = _tried(data, method, settings, seed)
     for name, reason in refused.items():
         terminal.complain("note", f"{name} is left out: {reason}")
+    if plot is not None:
+        _draw(found, plot)
     if as_json:
         terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
     elif as_csv:
@@ -98,6 +103,15 @@ def _tried(
     if not found:
         raise UnsupportedError("no method can use this pilot; see headcount methods.")
     return found, refused
+
+
+def _draw(found: list[Backtest], path: Path) -> None:
+    from headcount.plotting import BacktestDisplay
+
+    if not any(result.steps for result in found):
+        terminal.complain("note", "no forecast could be tried, so nothing was drawn.")
+        return
+    BacktestDisplay.from_backtest(found).save(path)
 
 
 def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, Any]:
@@ -171,7 +185,7 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.backtest_result import points
+    from headcount.backtest_result import best_first, points
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(
@@ -179,7 +193,7 @@ def _show_all(found: list[Backtest]) -> None:
         f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
     )
     rows = []
-    for result in sorted(found, key=_badness):
+    for result in best_first(found):
         errors = {step.n_classes: _points(step.error) for step in result.steps}
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
@@ -192,12 +206,6 @@ def _show_all(found: list[Backtest]) -> None:
     for result in found:
         for note in result.notes:
             terminal.complain("note", f"{result.method}: {note}")
-
-
-def _badness(result: Backtest) -> tuple[float, float, str]:
-    """Put first what reaches farthest, then what is off least on the way."""
-    total = sum(step.error for step in result.steps) / max(1, len(result.steps))
-    return -result.supported, total, result.method
 
 
 def _points(error: float) -> str:

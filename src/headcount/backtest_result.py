@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
 from headcount.errors import DataError
-from headcount.presenting import as_csv, as_frame, as_html
+from headcount.presenting import as_csv, as_frame
 from headcount.wording import counted, percent
+
+if TYPE_CHECKING:
+    from headcount.plotting import BacktestDisplay
 
 Floats = NDArray[np.float64]
 
@@ -177,6 +180,12 @@ class Backtest:
         """Return the steps as CSV text."""
         return as_csv(self._columns())
 
+    def plot(self, ax: Any = None) -> BacktestDisplay:
+        """Draw what would have been forecast, and what was measured; needs the extra `plot`."""
+        from headcount.plotting import BacktestDisplay
+
+        return BacktestDisplay.from_backtest(self).plot(ax)
+
     def sentences(self) -> list[str]:
         """Return the outcome in words: how far off it was, and what that supports."""
         return [*self.notes, self._verdict()] if self.steps else list(self.notes)
@@ -191,7 +200,9 @@ class Backtest:
         return "\n  ".join([title, *lines, *self.sentences()])
 
     def _repr_html_(self) -> str:
-        return as_html(repr(self))
+        from headcount.notebook import backtest_html
+
+        return backtest_html(self)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         names = (
@@ -223,6 +234,16 @@ class Backtest:
             f"{points(last.error)} off on average: forecasts up to {last.ratio:.3g} times the "
             f"pilot are supported ({int(last.ratio * self.n_classes):,} classes)."
         )
+
+
+def best_first(found: Iterable[Backtest]) -> list[Backtest]:
+    """Put first the method that reaches farthest, then that which is off least on the way."""
+
+    def badness(result: Backtest) -> tuple[float, float, str]:
+        total = sum(step.error for step in result.steps) / max(1, len(result.steps))
+        return -result.supported, total, result.method
+
+    return sorted(found, key=badness)
 
 
 def points(error: float) -> str:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsJson, Confidence, Intervals, Jobs, Method, Seed
+from headcount.command_options import (
+    AsJson,
+    Confidence,
+    Intervals,
+    Jobs,
+    Method,
+    Plot,
+    Seed,
+    check_plot,
+)
 from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
@@ -30,6 +40,7 @@ def capacity(
     jobs: Jobs = None,
     seed: Seed = 0,
     as_json: AsJson = False,
+    plot: Plot = None,
 ) -> None:
     """Say how many classes the system can hold before accuracy falls under a target.
 
@@ -41,6 +52,7 @@ def capacity(
     from headcount.forecasting import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
+    check_plot(plot, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(
@@ -53,6 +65,8 @@ def capacity(
             intervals=intervals,
         )
         rows = [_capacity(result, value) for value in targets]
+        if plot is not None:
+            _draw(result, plot)
     if as_json:
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
@@ -72,6 +86,12 @@ def capacity(
             "what goes beyond that as a guess, or use a larger pilot.",
         )
     terminal.list_checks(result.checks, heard)
+
+
+def _draw(result: Forecast, path: Path) -> None:
+    from headcount.plotting import CapacityDisplay
+
+    CapacityDisplay.from_forecast(result).save(path)
 
 
 def _capacity(result: Forecast, target: float) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +20,9 @@ from headcount.command_options import (
     Intervals,
     Jobs,
     Method,
+    Plot,
     Seed,
+    check_plot,
     numbers_of,
     one_format,
 )
@@ -48,8 +48,6 @@ app = typer.Typer(
 )
 
 app.add_typer(bench_app, name="bench")
-
-Plot = Annotated[Path | None, typer.Option(help="Draw the curve into a .png, .svg or .pdf file.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -91,7 +89,7 @@ def forecast(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
-    _check_output(plot, pilot.inputs)
+    check_plot(plot, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(
@@ -198,7 +196,7 @@ def demo(
     from headcount.forecasting import forecast as make_forecast
     from headcount.observed import observe as make_curve
 
-    _check_output(plot, [])
+    check_plot(plot, [])
     with terminal.progress():
         everything = load_hangul()
         drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
@@ -255,18 +253,6 @@ def main(argv: list[str] | None = None) -> int:
 def run() -> None:
     """Entry point of the `headcount` command."""
     sys.exit(main())
-
-
-def _check_output(output: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse an output that cannot be written before any work is done."""
-    if output is None:
-        return
-    from headcount.plotting import check_picture
-    from headcount.writing import check_writable, refuse_overwriting
-
-    refuse_overwriting(output, inputs)
-    check_picture(output)
-    check_writable(output)
 
 
 def _ladder(n_classes: int) -> list[int]:

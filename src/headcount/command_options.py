@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +22,7 @@ Intervals = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
 Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 
@@ -44,6 +47,18 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse a picture that cannot be written before any work is done."""
+    if output is None:
+        return
+    from headcount.plotting import check_picture
+    from headcount.writing import check_writable, refuse_overwriting
+
+    refuse_overwriting(output, inputs)
+    check_picture(output)
+    check_writable(output)
 
 
 def one_format(as_json: bool, as_csv: bool) -> None:

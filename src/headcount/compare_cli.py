@@ -17,7 +17,9 @@ from headcount.command_options import (
     Confidence,
     Jobs,
     Method,
+    Plot,
     Seed,
+    check_plot,
     numbers_of,
     one_format,
 )
@@ -46,6 +48,7 @@ def compare(
     seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    plot: Plot = None,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -63,6 +66,7 @@ def compare(
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
     files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
+    check_plot(plot, [path for file in files for path in file.inputs])
     called = _names([file.path for file in files], names)
     with terminal.progress(), listening() as heard:
         found = make_comparison(
@@ -73,6 +77,8 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
+    if plot is not None:
+        _draw(found, plot)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
@@ -98,6 +104,12 @@ def _names(paths: list[Path], given: str | None) -> list[str]:
             f"--names must give each of the {len(paths)} pilots a name of its own, such as old,new."
         )
     return named
+
+
+def _draw(found: Comparison, path: Path) -> None:
+    from headcount.plotting import ComparisonDisplay
+
+    ComparisonDisplay.from_comparison(found).save(path)
 
 
 def _show(found: Comparison) -> None:

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from headcount.answers import Forecast
 from headcount.backtest_result import points
 from headcount.errors import ParameterError
-from headcount.presenting import as_frame, as_html
+from headcount.presenting import as_frame
 from headcount.wording import about, percent, plain
+
+if TYPE_CHECKING:
+    from headcount.plotting import ComparisonDisplay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -178,6 +181,12 @@ class Comparison:
         writer.writerows([_cell(value) for value in row.values()] for row in rows)
         return stream.getvalue()
 
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw accuracy of all systems against classes; needs the extra `plot`."""
+        from headcount.plotting import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(self).plot(ax)
+
     def sentences(self) -> list[str]:
         """Return the outcome in words: who is ahead, by how much, and where that changes."""
         found = []
@@ -193,7 +202,9 @@ class Comparison:
         return "\n  ".join([title, *self.sentences()])
 
     def _repr_html_(self) -> str:
-        return as_html(repr(self))
+        from headcount.notebook import comparison_html
+
+        return comparison_html(self)
 
     def _pair_to_dict(self, pair: Pair) -> dict[str, Any]:
         crossing = None if pair.crossing is None else dict(vars(pair.crossing))

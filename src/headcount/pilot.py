@@ -113,6 +113,11 @@ class Pilot(PilotConstructors):
         """Whether scores are at hand, for methods that need more than losses."""
         return self._source is not None
 
+    @property
+    def has_beats(self) -> bool:
+        """Whether the list of `beats` has been made, so that it costs nothing more."""
+        return self._beats is not None
+
     def table(self) -> LossTable:
         """Distinct losses with their weights, ties resolved by the tie rule.
 
@@ -310,6 +315,11 @@ class Pilot(PilotConstructors):
 
     def __repr__(self) -> str:
         return f"Pilot({counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')})"
+
+    def _repr_html_(self) -> str:
+        from headcount.notebook import pilot_html
+
+        return pilot_html(self)
 
     # -- inner workings -------------------------------------------------------------------------
 

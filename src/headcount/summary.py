@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,30 +50,36 @@ class PilotSummary:
     confusing: tuple[ClassNote, ...]
     groups: tuple[ClassNote, ...]
 
-    def __str__(self) -> str:
-        lines = [
-            f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}",
-            f"  probes a class    {self._balance()}",
-            f"  accuracy          {percent(self.accuracy)} among all {self.n_classes:,} classes, "
-            f"{percent(self.two_class_accuracy)} between two",
-        ]
+    @property
+    def size(self) -> str:
+        """How many classes and probes there are, in words."""
+        return f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+
+    def lines(self) -> dict[str, str]:
+        """Return what there is to say, in words, by what it is about."""
+        among = f"{percent(self.accuracy)} among all {self.n_classes:,} classes"
+        found = {
+            "probes a class": self._balance(),
+            "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
+        }
         if self.tied:
-            lines.append(
-                f"  ties              {percent(self.tied)} of probes tie with a wrong class"
-            )
+            found["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
-            lines.append(
-                f"  censored          {counted(self.censored, 'probe')}, true class not in the list"
-            )
+            found["censored"] = f"{counted(self.censored, 'probe')}, true class not in the list"
         for title, notes in (
             ("hardest", self.hardest),
             ("most confusing", self.confusing),
             ("weakest groups", self.groups),
         ):
             if notes:
-                listed = ", ".join(f"{plain(note.name)} ({percent(note.share)})" for note in notes)
-                lines.append(f"  {title:<17} {listed}")
-        return "\n".join(lines)
+                listed = (f"{plain(note.name)} ({percent(note.share)})" for note in notes)
+                found[title] = ", ".join(listed)
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [self.size, *(f"  {title:<17} {text}" for title, text in self.lines().items())]
+        )
 
     def _balance(self) -> str:
         if self.most_probes == 0:
@@ -86,8 +93,8 @@ class PilotSummary:
         return text
 
 
-def summarise(pilot: Pilot) -> PilotSummary:
-    """Look a pilot over."""
+def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
+    """Look a pilot over; without `hubs`, which take a pass over the scores, that is quick."""
     right, favorable = _right(pilot), _favorability(pilot)
     labels = pilot.labels
     present = np.zeros(1, np.int64)
@@ -105,8 +112,8 @@ def summarise(pilot: Pilot) -> PilotSummary:
         censored=int(pilot.censored.sum()),
         accuracy=float(pilot.weights @ right),
         two_class_accuracy=float(pilot.weights @ favorable),
-        hardest=_hardest(pilot, 1 - favorable),
-        confusing=_confusing(pilot),
+        hardest=_if_known(hardest_classes, pilot),
+        confusing=_if_known(hub_classes, pilot) if hubs else (),
         groups=_by_group(pilot, right),
     )
 
@@ -129,23 +136,45 @@ def _right(pilot: Pilot) -> NDArray[np.float64]:
     return np.where(first & ((pilot.ties == 0) | (pilot.tie_rule == "win")), 1.0, 0.0)
 
 
-def _hardest(pilot: Pilot, lost: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+def hardest_classes(pilot: Pilot, most: int = NOTED) -> tuple[ClassNote, ...]:
+    """Return the classes whose probes lose to most others, with the share that they lose to.
+
+    Examples
+    --------
+    >>> from headcount import Pilot
+    >>> pilot = Pilot.from_losses([0, 2, 4], 5, labels=["a", "b", "c"])
+    >>> hardest_classes(pilot)
+    (ClassNote(name='c', share=1.0), ClassNote(name='b', share=0.5))
+    """
     if pilot.labels is None:
-        return ()
-    n_names = len(pilot.class_names)
+        raise UnsupportedError(
+            "this pilot has no labels, so nothing is known about single classes; give labels."
+        )
+    n_names, lost = len(pilot.class_names), 1 - _favorability(pilot)
     per_class = np.bincount(pilot.labels, minlength=n_names)
     share = np.bincount(pilot.labels, lost, n_names) / np.maximum(per_class, 1)
-    return _notes(pilot.class_names, share)
+    return _notes(pilot.class_names, share, most)
 
 
-def _confusing(pilot: Pilot) -> tuple[ClassNote, ...]:
-    try:
-        wins = pilot.beats().wins()
-    except UnsupportedError:
-        return ()
+def hub_classes(pilot: Pilot, most: int = NOTED) -> tuple[ClassNote, ...]:
+    """Return the classes that most often score above the true class of other classes' probes.
+
+    Given with the share of those probes; needs scores, and a pass over them.
+    """
+    wins = pilot.beats().wins()
     assert pilot.labels is not None  # a pilot with scores has labels
     others = pilot.n_probes - np.bincount(pilot.labels, minlength=pilot.n_classes)
-    return _notes(pilot.class_names, wins / np.maximum(others, 1))
+    return _notes(pilot.class_names, wins / np.maximum(others, 1), most)
+
+
+def _if_known(
+    find: Callable[[Pilot], tuple[ClassNote, ...]], pilot: Pilot
+) -> tuple[ClassNote, ...]:
+    """Return nothing where the pilot cannot tell."""
+    try:
+        return find(pilot)
+    except UnsupportedError:
+        return ()
 
 
 def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]:
@@ -161,7 +190,7 @@ def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]
     return tuple(ClassNote(str(names[found][i]), float(share[i])) for i in order)
 
 
-def _notes(names: NDArray[np.str_], share: NDArray[np.float64]) -> tuple[ClassNote, ...]:
+def _notes(names: NDArray[np.str_], share: NDArray[np.float64], most: int) -> tuple[ClassNote, ...]:
     """Return the classes with the largest shares."""
-    order = np.argsort(-share, kind="stable")[:NOTED]
+    order = np.argsort(-share, kind="stable")[:most]
     return tuple(ClassNote(str(names[i]), float(share[i])) for i in order if share[i] > 0)

@@ -48,6 +48,7 @@ from headcount.bench.runner import Settings, Task, conduct, seed_for
 from headcount.error_model import ErrorModel
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
+from headcount.plotting.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 240}
@@ -225,45 +226,26 @@ def draw(results: Results) -> Any:
     """Draw coverage, and width over spread, against the ratio; a line for each family."""
     figure = new_figure(9.0, 3.8)
     left, right = figure.subplots(1, 2)
+    CoverageDisplay.from_results(results).plot(left)
+    left.get_legend().remove()
     held: dict[str, list[Mapping[str, Any]]] = {}
     for row in pooled(results):
         held.setdefault(row["family"], []).append(row)
-    left.axhspan(*GOOD, color=GREY, alpha=0.2, linewidth=0)
-    left.axhline(CONFIDENCE, color=GREY, linewidth=0.8)
     right.axhline(WIDEST, color=GREY, linewidth=0.8)
-    for i, (family, rows) in enumerate(held.items()):
-        _draw_family(left, right, family, sorted(rows, key=lambda row: row["ratio"]), i)
-    left.set_ylabel("share of intervals that hold the truth")
+    for i, rows in enumerate(held.values()):
+        _draw_widths(right, sorted(rows, key=lambda row: row["ratio"]), i)
     right.set_ylabel("mean width / spread of errors")
-    left.set_ylim(top=1.02)
     right.set_ylim(bottom=0)
-    for ax in (left, right):
-        ratios = sorted({row["ratio"] for row in pooled(results)})
-        ax.set_xscale("log")
-        ax.set_xticks(ratios, [f"{ratio:g}" for ratio in ratios])
-        ax.minorticks_off()
-        ax.set_xlabel("classes asked about / classes of the pilot")
-        plain(ax)
+    ratio_axis(right, [row["ratio"] for row in pooled(results)])
+    plain(right)
     figure.legend(
         *left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
     )
     return figure
 
 
-def _draw_family(
-    left: Any, right: Any, family: str, rows: Sequence[Mapping[str, Any]], i: int
-) -> None:
+def _draw_widths(ax: Any, rows: Sequence[Mapping[str, Any]], i: int) -> None:
     style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-    # Side by side, so that error bars can be told apart.
-    at = np.array([row["ratio"] for row in rows]) * 1.02**i
-    left.errorbar(
-        at,
-        [row["coverage"] for row in rows],
-        [row["standard_error"] for row in rows],
-        markersize=4,
-        linewidth=1,
-        label=family,
-        **style,
-    )
+    at = [row["ratio"] * SIDEWAYS**i for row in rows]
     widths = [np.nan if row["width_ratio"] is None else row["width_ratio"] for row in rows]
-    right.plot(at, widths, markersize=4, linewidth=1, **style)
+    ax.plot(at, widths, markersize=4, linewidth=1, **style)

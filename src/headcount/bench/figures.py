@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headcount.errors import MissingExtraError
-from headcount.plotting import BLUE, GREY, ORANGE
+from headcount.plotting.style import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, new_figure
+from headcount.plotting.style import faint_grid as plain
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
-COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+COLOURS = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, "#000000", "#F0E442")
 MARKERS = "osD^vP*X"
 TRUTH = "#000000"
 
@@ -25,21 +25,6 @@ __all__ = [
     "new_figure",
     "plain",
 ]
-
-
-def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("drawing", "plot") from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def plain(ax: Any, axis: str = "both") -> None:
-    """Give an axis a faint grid and no box."""
-    ax.grid(axis=axis, alpha=0.3, linewidth=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def count_axis(ax: Any) -> None:

@@ -1,0 +1,134 @@
+"""How answers show themselves in a notebook: a light table, words, and a picture."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from headcount.errors import MissingExtraError
+from headcount.summary import summarise
+from headcount.wording import percent, percent_range, plain
+
+if TYPE_CHECKING:
+    from headcount.answers import Forecast
+    from headcount.backtest_result import Backtest
+    from headcount.comparison import Comparison
+    from headcount.pilot import Pilot
+    from headcount.plotting import Display
+
+
+def pilot_html(pilot: Pilot) -> str:
+    """Return a pilot: what is in it, and the accuracy that was measured.
+
+    Nothing that takes a pass over the scores: looking at a pilot must be quick.
+    """
+    # Hubs are in the list of who beats whom, which may be at hand already.
+    summary = summarise(pilot, hubs=pilot.has_beats)
+
+    def picture() -> Display:
+        from headcount.plotting import AccuracyDisplay
+
+        return AccuracyDisplay.from_pilot(pilot)
+
+    table = _table([], list(summary.lines().items()))
+    return _page(f"Pilot: {summary.size}", [table], picture)
+
+
+def forecast_html(made: Forecast) -> str:
+    """Return a forecast: accuracy at the numbers of classes asked about, words, the curve."""
+    rows = []
+    for k in sorted({made.n_classes, *made.classes}):
+        limits = made.interval(k)
+        within = [] if limits is None else [percent_range(float(limits[0]), float(limits[1]))]
+        source = "measured" if k <= made.n_classes else "forecast"
+        rows.append([f"{k:,}", percent(float(made.accuracy(k))), *within, source])
+    within = [] if made.uncertainty is None else [f"{percent(made.confidence)} interval"]
+    head, *_ = repr(made).split("\n")
+    notes = [made.sentences()[-1]]
+    if made.backtest is not None:
+        notes += [f"Back-test: {sentence}" for sentence in made.backtest.sentences()]
+    notes += [f"Check {check.code}: {check.message}" for check in made.checks]
+
+    def picture() -> Display:
+        from headcount.plotting import AccuracyDisplay
+
+        return AccuracyDisplay.from_forecast(made)
+
+    table = _table(["classes", "accuracy", *within, ""], rows)
+    return _page(head, [table, _list(notes)], picture)
+
+
+def backtest_html(found: Backtest) -> str:
+    """Return a back-test: a row a step, what it supports, and the forecasts."""
+    rows = [
+        [
+            f"{step.n_classes:,}",
+            percent(sum(step.forecasts) / len(step.forecasts)),
+            percent(found.observed),
+            f"{100 * step.error:.1f}",
+        ]
+        for step in found.steps
+    ]
+    head, *_ = repr(found).split("\n")
+    parts = [_list(found.sentences())]
+    if not rows:
+        return _page(head, parts)
+    names = ["forecast from", "forecast", "measured", "off by (points)"]
+
+    def picture() -> Display:
+        from headcount.plotting import BacktestDisplay
+
+        return BacktestDisplay.from_backtest(found)
+
+    return _page(head, [_table(names, rows), *parts], picture)
+
+
+def comparison_html(found: Comparison) -> str:
+    """Return a comparison: accuracy of each system, who is ahead, and the curves."""
+    made = found.forecasts
+    rows = [
+        [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
+        for k in found.classes
+    ]
+    head, *_ = repr(found).split("\n")
+
+    def picture() -> Display:
+        from headcount.plotting import ComparisonDisplay
+
+        return ComparisonDisplay.from_comparison(found)
+
+    return _page(
+        head, [_table(["classes", *map(plain, made)], rows), _list(found.sentences())], picture
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _page(head: str, parts: Sequence[str], picture: Callable[[], Display] | None = None) -> str:
+    """Return parts under a title; the picture only where matplotlib is installed."""
+    shown = "" if picture is None else _drawn(picture, head)
+    return f"<div><strong>{html.escape(head)}</strong>{''.join(parts)}{shown}</div>"
+
+
+def _drawn(picture: Callable[[], Display], head: str) -> str:
+    from headcount.plotting.inline import as_image
+
+    try:
+        return as_image(picture(), head)
+    except MissingExtraError:
+        return ""
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    head = f"<thead><tr>{head}</tr></thead>" if names else ""
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"

@@ -1,0 +1,60 @@
+"""What every Display can do."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from headcount.plotting.style import check_picture, need_matplotlib, new_figure
+from headcount.writing import write_atomically
+
+SIZE = (7.0, 4.2)
+DPI = 150
+
+
+class Display(ABC):
+    """A picture and the data behind it.
+
+    Displays are made by `from_forecast`, `from_pilot` and the like, and hold only what they draw.
+    Colours of text, axes and background are those of the matplotlib style in use, so that
+    pictures fit a dark page too.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib objects
+        Set by `plot`.
+    """
+
+    ax_: Any = None
+    figure_: Any = None
+
+    @abstractmethod
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """Return the data behind the picture, column by column.
+
+        No further package is needed for it; `pandas.DataFrame(display.frame())` makes it a frame.
+        """
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into `ax`, or into a new figure."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture as .png, .svg or .pdf."""
+        check_picture(path)
+        figure = new_figure(*SIZE)
+        self.plot(figure.subplots())
+        write_atomically(path, lambda name: figure.savefig(name, dpi=DPI))
+
+    def _take(self, ax: Any) -> Any:
+        """Return the axes to draw into, new ones where none are given."""
+        if ax is None:
+            need_matplotlib()
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(figsize=SIZE, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax

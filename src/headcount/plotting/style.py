@@ -1,0 +1,222 @@
+"""What all pictures share: colours, axes, and text that is safe to draw."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headcount.errors import MissingExtraError, ParameterError
+from headcount.wording import plain
+from headcount.writing import PICTURES
+
+# From Okabe and Ito's palette, which colour-blind readers can tell apart; without its black and
+# yellow, which vanish on a dark or a white page. Print in grey is told apart by dashes and markers.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+PINK = "#CC79A7"
+AMBER = "#E69F00"
+SKY = "#56B4E9"
+SERIES = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY)
+SIGNS = "osD^vP*X"
+# In the middle between black and white: readable on either.
+GREY = "#777777"
+BAND = 0.2
+SHADE = 0.27
+
+# For names that the user's own fonts cannot write, where one of these is installed.
+FURTHER_FONTS = (
+    "Noto Sans CJK KR",
+    "Noto Sans CJK JP",
+    "NanumGothic",
+    "Malgun Gothic",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "Arial Unicode MS",
+)
+LONGEST_NAME = 28
+FEW_DECADES = 2.0
+ENTRY = 1.75  # inches that an entry of a legend takes
+
+
+# -- matplotlib ------------------------------------------------------------------------------------
+
+
+def need_matplotlib() -> None:
+    """Refuse to go on where the extra is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("drawing", "plot") from error
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure that belongs to no window."""
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that no picture can be written to, or a missing extra."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix not in PICTURES:
+        raise ParameterError(
+            f"cannot draw into {suffix or 'a file without ending'}; choose {', '.join(PICTURES)}."
+        )
+    need_matplotlib()
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+def faint_grid(ax: Any, axis: str = "both") -> None:
+    """Give an axis a faint grid and no box."""
+    ax.set_axisbelow(True)
+    ax.grid(axis=axis, alpha=0.3, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def share_axis(ax: Any, which: str, label: str) -> None:
+    """Make an axis one of shares in per cent, from nothing to all."""
+    axis = ax.yaxis if which == "y" else ax.xaxis
+    axis.set_major_formatter(lambda share, _: short_share(share))
+    ax.set(**{f"{which}label": label})
+
+
+def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> None:
+    """Make an axis one of numbers on a log scale, ticked often enough to be read."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set(**{f"{which}scale": "log", f"{which}label": label})
+    axis = ax.yaxis if which == "y" else ax.xaxis
+    few = math.log10(max(last, 2) / max(first, 1)) < FEW_DECADES
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_major_formatter(lambda count, _: short_count(count))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def short_share(share: float) -> str:
+    """Return a share as it fits beside an axis.
+
+    Examples
+    --------
+    >>> [short_share(share) for share in (0, 1e-7, 0.001, 0.2, 0.999)]
+    ['0%', '0.00001%', '0.1%', '20%', '99.9%']
+    """
+    return f"{100 * share:.6f}".rstrip("0").rstrip(".") + "%"
+
+
+def short_count(count: float) -> str:
+    """Return a number as it fits below an axis.
+
+    Examples
+    --------
+    >>> [short_count(k) for k in (2, 10_000, 500_000, 2e6, 1e9, 1e13)]
+    ['2', '10,000', '500,000', '2M', '1B', '10T']
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if count >= size:
+            return f"{count / size:,.6g}{letter}"
+    return f"{count:,.6g}" if count < 1 else f"{count:,.0f}"
+
+
+def legend(ax: Any, above: bool = False, abreast: bool = False, **options: Any) -> None:
+    """Explain what is drawn, as the names have it: no mathematics is read into them.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        Where it is drawn.
+    above : bool
+        Put the legend above the axes, where no curve can run.
+    abreast : bool
+        There, put as many entries side by side as there is room for.
+    options
+        For matplotlib.
+    """
+    handles, names = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    if above:
+        width = ax.figure.bbox.width / ax.figure.dpi * ax.get_position().width
+        columns = max(1, int(width / ENTRY)) if abreast else 1
+        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
+    made = ax.legend(handles, names, frameon=False, fontsize="small", **options)
+    for text in made.get_texts():
+        as_it_is(text)
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def as_it_is(text: Any) -> None:
+    """Have matplotlib draw a text as it is written, in fonts that have its letters."""
+    text.set_parse_math(False)
+    further = _further_fonts(text.get_text())
+    if further:
+        text.set_fontfamily([*text.get_fontfamily(), *further])
+
+
+def drawable(name: str) -> str:
+    """Return a name from a file as it can be drawn: cut if long, no letter that fonts lack.
+
+    A letter that no font at hand has is written as its number; to see it, put a font that has it
+    into matplotlib's `font.family`.
+
+    Examples
+    --------
+    >>> drawable("a" * 40)
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaa…'
+    >>> drawable("cat" + chr(27) + chr(0x13000))
+    'cat?U+13000'
+    """
+    text = plain(name)
+    if len(text) > LONGEST_NAME:
+        text = text[: LONGEST_NAME - 1] + "…"
+    known = _letters([*_own_families(), *_further_fonts(text)], text)
+    return "".join(letter if letter in known else f"U+{ord(letter):04X}" for letter in text)
+
+
+def as_label(text: str) -> str:
+    """Return what a legend shows as this text: it leaves out what begins with an underscore."""
+    return f" {text}" if text.startswith("_") else text
+
+
+def _further_fonts(text: str) -> list[str]:
+    """Return installed fonts that have letters which the user's own lack."""
+    missing = set(text) - _letters(_own_families(), text)
+    found = []
+    for family in FURTHER_FONTS if missing else ():
+        covered = missing & _letters([family], text)
+        if covered:
+            found.append(family)
+            missing -= covered
+    return found
+
+
+def _own_families() -> list[str]:
+    from matplotlib import rcParams
+
+    return list(rcParams["font.family"])
+
+
+def _letters(families: Sequence[str], text: Iterable[str]) -> set[str]:
+    """Return the letters of a text that one of these families can write."""
+    from matplotlib import font_manager
+
+    letters = set(text)
+    found: set[str] = set()
+    for family in families:
+        try:
+            path = font_manager.findfont(
+                font_manager.FontProperties(family=family), fallback_to_default=False
+            )
+        except ValueError:  # not installed
+            continue
+        font = font_manager.get_font(path)
+        found |= {letter for letter in letters - found if font.get_char_index(ord(letter))}
+    return found
