@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsCsv, AsJson, Jobs, Seed, one_format
+from headcount.command_options import (
+    AsCsv,
+    AsJson,
+    Jobs,
+    Report,
+    Seed,
+    check_report,
+    one_format,
+    write_page,
+)
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
@@ -27,6 +36,7 @@ LONG = ("grid", "halves")  # what only intervals need
 
 @reads_pilot
 def backtest(
+    context: typer.Context,
     pilot: PilotFiles,
     method: Annotated[
         str,
@@ -46,6 +56,7 @@ def backtest(
     seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    report: Report = None,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -56,14 +67,20 @@ def backtest(
     headcount backtest scores.npz --method all --jobs -1
 
     headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
+
+    headcount backtest scores.npz --method all --report backtest.html
     """
     one_format(as_json, as_csv)
+    check_report(report, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
         found, refused = _tried(data, method, settings, seed)
-    for name, reason in refused.items():
-        terminal.complain("note", f"{name} is left out: {reason}")
+        left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
+        said = [*heard, *left_out]
+        write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
+    for note in left_out:
+        terminal.complain("note", note)
     if as_json:
         terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
     elif as_csv:
@@ -171,7 +188,7 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.backtest_result import points
+    from headcount.backtest_result import badness, points
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(
@@ -179,7 +196,7 @@ def _show_all(found: list[Backtest]) -> None:
         f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
     )
     rows = []
-    for result in sorted(found, key=_badness):
+    for result in sorted(found, key=badness):
         errors = {step.n_classes: _points(step.error) for step in result.steps}
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
@@ -192,12 +209,6 @@ def _show_all(found: list[Backtest]) -> None:
     for result in found:
         for note in result.notes:
             terminal.complain("note", f"{result.method}: {note}")
-
-
-def _badness(result: Backtest) -> tuple[float, float, str]:
-    """Put first what reaches farthest, then what is off least on the way."""
-    total = sum(step.error for step in result.steps) / max(1, len(result.steps))
-    return -result.supported, total, result.method
 
 
 def _points(error: float) -> str:

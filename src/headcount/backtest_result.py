@@ -225,6 +225,12 @@ class Backtest:
         )
 
 
+def badness(result: Backtest) -> tuple[float, float, str]:
+    """Put first what reaches farthest, then what is off least on the way: a key to sort by."""
+    total = sum(step.error for step in result.steps) / max(1, len(result.steps))
+    return -result.supported, total, result.method
+
+
 def points(error: float) -> str:
     """Return an error in percentage points.
 

@@ -17,9 +17,12 @@ from headcount.command_options import (
     Confidence,
     Jobs,
     Method,
+    Report,
     Seed,
+    check_report,
     numbers_of,
     one_format,
+    write_page,
 )
 from headcount.errors import ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 @reads_pilot
 def compare(
+    context: typer.Context,
     pilot: PilotFiles,
     others: Annotated[
         list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
@@ -46,6 +50,7 @@ def compare(
     seed: Seed = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    report: Report = None,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -57,6 +62,8 @@ def compare(
     headcount compare old.npz new.npz --classes 1000,10000
 
     headcount compare a.npy b.npy --labels who.txt --names resnet,vit --classes 10000
+
+    headcount compare old.npz new.npz --classes 10000 --report comparison.html
     """
     from headcount.comparing import compare as make_comparison
 
@@ -64,6 +71,8 @@ def compare(
     one_format(as_json, as_csv)
     files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
     called = _names([file.path for file in files], names)
+    read = list(dict.fromkeys(path for file in files for path in file.inputs))
+    check_report(report, read)
     with terminal.progress(), listening() as heard:
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
@@ -73,6 +82,7 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
+        write_page(report, context, read, found, warnings=heard)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
