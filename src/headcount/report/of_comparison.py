@@ -9,7 +9,7 @@ from headcount.comparison import Comparison, Lead
 from headcount.report.contents import Contents, Finding, Reproduction, Table, findings_of
 from headcount.report.embedding import as_backtest
 from headcount.report.facts import backtest_part, facts_of, method_facts, size_of
-from headcount.report.of_forecast import SCHEMA, forecast_series, pilot_data, round_numbers
+from headcount.report.of_forecast import LARGE, SCHEMA, forecast_series, pilot_data, round_numbers
 from headcount.wording import percent, percent_range, plain
 
 
@@ -29,6 +29,7 @@ def comparison_contents(
         title=f"Comparison of {', '.join(names)}",
         subtitle=f"Measured on {'; '.join(sizes)}, {how}.",
         sentences=result.sentences(),
+        large=min(len(result.classes), LARGE),
         findings=_findings(result, warnings),
         reproduction=reproduction,
         data={

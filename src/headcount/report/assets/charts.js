@@ -54,7 +54,7 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
     x: { type: log ? "log" : "linear", domain: [log ? 2 : 0, last] },
     y: percentAxis([0, 1], "Accuracy"),
     ariaLabel: "Accuracy against number of classes; the table below has the same numbers",
-    marks,
+    marks: marks.filter(Boolean),
   });
 }
 
@@ -142,7 +142,7 @@ function drawBacktest(shown, tolerance, { width, colours = ON_PAGE }) {
             `${d.name}, from ${thousands(d.k)} classes\n${percent(d.forecast)} forecast, ` +
             `${percent(d.found.observed)} measured\n${fixed(100 * d.error, 1)} points off on average`,
         })),
-    ],
+    ].filter(Boolean),
   });
 }
 

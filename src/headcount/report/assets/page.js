@@ -111,7 +111,7 @@ function startBacktest() {
   const tolerance = element("ask-tolerance");
   const asked = () => {
     const value = Number(tolerance.value) / 100;
-    return tolerance.value.trim() !== "" && value > 0 && value <= 1 ? value : null;
+    return tolerance.value.trim() !== "" && value > 0 && value < 1 ? value : null;
   };
   const shown = () => backtests.filter((one) => element(`backtest-${one.index}`)?.checked ?? true);
   const draw = () => {
@@ -124,7 +124,7 @@ function startBacktest() {
   const answer = () => {
     tolerance.setAttribute("aria-invalid", String(asked() === null));
     element("answer-tolerance").textContent =
-      asked() === null ? "Give a number of points above 0, up to 100." : saySupport(shown(), asked());
+      asked() === null ? "Give a number of points between 0 and 100." : saySupport(shown(), asked());
   };
   const refresh = () => { answer(); draw(); };
   tolerance.addEventListener("input", refresh);
