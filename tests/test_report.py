@@ -34,6 +34,7 @@ class Text(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
+        self.said.append("" if dict(attributes).get("class") == "unbroken" else " ")
         if tag in ("script", "style"):
             self.inside.append(tag)
 
@@ -47,7 +48,7 @@ class Text(HTMLParser):
 
     @property
     def text(self):
-        return " ".join(" ".join(self.said).split())
+        return " ".join("".join(self.said).split())
 
 
 @pytest.fixture(scope="module")

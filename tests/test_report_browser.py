@@ -338,6 +338,13 @@ def test_svg_is_a_picture_of_its_own(visit):
         assert "var(--" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S)
 
 
+def test_svg_of_several_says_which_is_which(visit):
+    for button in ("#curve-svg", "#backtest-svg"):
+        root = ElementTree.fromstring(taken(visit("comparison"), button))
+        texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {report_pages.SCRIPT, "=old"} <= texts
+
+
 def test_json_is_what_is_inside(visit, pages):
     text = (pages / "forecast.html").read_text(encoding="utf-8")
     assert json.loads(taken(visit(), "#data-json")) == report_pages.embedded(text)

@@ -22,6 +22,7 @@ def size_of(n_classes: int, n_probes: int) -> str:
 def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Table:
     """Return what a pilot looks like."""
     seen = pilot.summary()
+    by_class = pilot.average == "macro" and pilot.labels is not None
     rows = [["Files", ", ".join(map(plain, sources))]] if sources else []
     rows += [
         ["Classes", f"{seen.n_classes:,}"],
@@ -32,10 +33,7 @@ def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Tabl
             f"{percent(seen.accuracy)} among all {seen.n_classes:,} classes, "
             f"{percent(seen.two_class_accuracy)} between two",
         ],
-        [
-            "Average",
-            "classes weigh the same" if pilot.average == "macro" else "probes weigh the same",
-        ],
+        ["Average", f"{'classes' if by_class else 'probes'} weigh the same"],
     ]
     if seen.tied:
         rule = {"random": "broken at random", "lose": "counted as lost", "win": "counted as won"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ def load_templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters["with_code"] = with_code
+    templates.filters["unbroken"] = unbroken
     return templates
 
 
@@ -74,6 +76,15 @@ def with_code(text: str) -> Any:
     parts = [escape(part) for part in text.split("`")]
     marked = [Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts)]
     return Markup("").join(marked)
+
+
+def unbroken(text: str) -> Any:
+    """Return text whose short brackets, such as (66-75%), are not broken over lines."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(\([^()]{1,30}\))", text)
+    kept = Markup('<span class="unbroken">{}</span>')
+    return Markup("").join(kept.format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
 
 
 def _asset(name: str) -> str:

