@@ -292,6 +292,7 @@ def test_any_law_is_computed_as_in_python(visit):
     laws = [
         Favorability([0.0, 1e-15, 1e-9, 1e-4, 0.3, 1.0], [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]),
         Favorability([1e-13], [1.0]),
+        Favorability([0.2, 0.5], [0.5, 0.5]),
         PredictedCurve.sample(lambda k: 1 / (1 + np.log10(k)), [1000]),
     ]
     for law in laws:
@@ -300,7 +301,7 @@ def test_any_law_is_computed_as_in_python(visit):
             "([one, ks, ts]) => [ks.map((k) => accuracyAt(one, k)), ts.map((t) => capacityOf(one, t))]",
             [series, k.tolist(), [0.99, 0.5, 0.31, 0.05]],
         )
-        assert told[0] == pytest.approx(law.accuracy(k), abs=1e-12)
+        assert told[0] == pytest.approx(law.accuracy(k), rel=1e-9, abs=0)
         for held, target in zip(told[1], [0.99, 0.5, 0.31, 0.05], strict=True):
             assert held == pytest.approx(law.capacity(target), rel=1e-9)
 
@@ -348,6 +349,14 @@ def test_svg_of_several_says_which_is_which(visit):
 def test_json_is_what_is_inside(visit, pages):
     text = (pages / "forecast.html").read_text(encoding="utf-8")
     assert json.loads(taken(visit(), "#data-json")) == report_pages.embedded(text)
+
+
+def test_the_code_can_be_copied(visit):
+    page = visit()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#copy-code")
+    page.wait_for_function("document.getElementById('copied').textContent === 'Copied.'")
+    assert page.evaluate("navigator.clipboard.readText()") == page.text_content("#code")
 
 
 # -- for everyone ----------------------------------------------------------------------------------
