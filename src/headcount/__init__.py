@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headcount import datasets, estimators, risk, simulate, theory
+    from headcount import datasets, estimators, report, risk, simulate, theory
     from headcount.answers import Forecast
     from headcount.backtest_result import Backtest
     from headcount.backtesting import backtest
@@ -76,6 +76,7 @@ _HOMES = {
     "observe": "observed",
     "observed_risk": "risk",
     "plan": "planning",
+    "report": None,
     "reversed_roc": "roc",
     "risk": None,
     "simulate": None,
@@ -114,6 +115,7 @@ __all__ = [
     "observe",
     "observed_risk",
     "plan",
+    "report",
     "reversed_roc",
     "risk",
     "simulate",

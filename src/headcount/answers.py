@@ -28,7 +28,7 @@ from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
 from headcount.uncertainty import KINDS, Uncertainty
 from headcount.wording import about, percent, percent_range
-from headcount.writing import PICTURES, write_atomically
+from headcount.writing import PAGES, PICTURES, write_atomically
 
 if TYPE_CHECKING:
     from headcount.plotting import AccuracyDisplay
@@ -85,6 +85,8 @@ class Forecast:
         How well the method forecast the pilot's own classes from fewer of them.
     uncertainty : Uncertainty or None
         How far the forecast may be off; None where no back-test was run.
+    random_state : int or None
+        Seed it was made with; None where it was read from a file.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Forecast:
         fitted: tuple[Pilot, Extrapolator] | None = None,
         backtest: Backtest | None = None,
         uncertainty: Uncertainty | None = None,
+        random_state: int | None = None,
     ) -> None:
         self.observed = observed
         self.law = law
@@ -113,6 +116,7 @@ class Forecast:
         self.warnings = warnings
         self.backtest = backtest
         self.uncertainty = uncertainty
+        self.random_state = random_state
         self._fitted = fitted
         self.curve = self._curve()
 
@@ -266,15 +270,19 @@ class Forecast:
         return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forecast as .json or .csv, or its picture as .png, .svg or .pdf."""
+        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf)."""
         suffix = Path(path).suffix.lower()
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
             write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+        elif suffix in PAGES:
+            from headcount.report import write_report
+
+            write_report(path, self)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
-                f"choose one of {', '.join((*TEXTS, *PICTURES))}."
+                f"choose one of {', '.join((PAGES[0], *TEXTS, *PICTURES))}."
             )
         else:
             from headcount.plotting import AccuracyDisplay

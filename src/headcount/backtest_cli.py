@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsCsv, AsJson, Jobs, Plot, Seed, check_plot, one_format
+from headcount.command_options import (
+    AsCsv,
+    AsJson,
+    Jobs,
+    Plot,
+    Report,
+    Seed,
+    check_plot,
+    check_report,
+    one_format,
+    write_page,
+)
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import counted, percent
@@ -28,6 +39,7 @@ LONG = ("grid", "halves")  # what only intervals need
 
 @reads_pilot
 def backtest(
+    context: typer.Context,
     pilot: PilotFiles,
     method: Annotated[
         str,
@@ -48,6 +60,7 @@ def backtest(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -58,15 +71,21 @@ def backtest(
     headcount backtest scores.npz --method all --jobs -1
 
     headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
+
+    headcount backtest scores.npz --method all --report backtest.html
     """
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
+    check_report(report, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
         found, refused = _tried(data, method, settings, seed)
-    for name, reason in refused.items():
-        terminal.complain("note", f"{name} is left out: {reason}")
+        left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
+        said = [*heard, *left_out]
+        write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
+    for note in left_out:
+        terminal.complain("note", note)
     if plot is not None:
         _draw(found, plot)
     if as_json:

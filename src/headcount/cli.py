@@ -21,10 +21,13 @@ from headcount.command_options import (
     Jobs,
     Method,
     Plot,
+    Report,
     Seed,
     check_plot,
+    check_report,
     numbers_of,
     one_format,
+    write_page,
 )
 from headcount.compare_cli import compare
 from headcount.errors import HeadcountError, listening
@@ -63,6 +66,7 @@ def start(
 @app.command()
 @reads_pilot
 def forecast(
+    context: typer.Context,
     pilot: PilotFiles,
     classes: Classes,
     method: Method = "auto",
@@ -73,6 +77,7 @@ def forecast(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -84,12 +89,15 @@ def forecast(
     --classes 50000
 
     headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
+
+    headcount forecast scores.npz --classes 10000 --report forecast.html
     """
     from headcount.forecasting import forecast as make_forecast
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
+    check_report(report, pilot.inputs)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(
@@ -101,6 +109,7 @@ def forecast(
             n_jobs=jobs,
             intervals=intervals,
         )
+        write_page(report, context, pilot.inputs, result, warnings=heard)
     if plot is not None:
         result.save(plot)
     if as_json:

@@ -25,6 +25,9 @@ Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random met
 Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
+Report = Annotated[
+    Path | None, typer.Option(help="Also write a page to pass on, with nothing outside it: .html.")
+]
 
 
 def numbers_of(text: str) -> list[int]:
@@ -65,3 +68,27 @@ def one_format(as_json: bool, as_csv: bool) -> None:
     """Refuse two kinds of output at once."""
     if as_json and as_csv:
         raise ParameterError("--json and --csv exclude each other; choose one.")
+
+
+def check_report(report: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse a report that cannot be written before any work is done."""
+    if report is None:
+        return
+    from headcount.report import check_report as check_page
+    from headcount.writing import check_writable, refuse_overwriting
+
+    refuse_overwriting(report, inputs)
+    check_page(report)
+    check_writable(report)
+
+
+def write_page(
+    report: Path | None, context: typer.Context, inputs: Sequence[Path], result: Any, **more: Any
+) -> None:
+    """Write a report that says which command made it, if one was asked for."""
+    if report is None:
+        return
+    from headcount.report import of_command, write_report
+
+    names = [path.name for path in inputs]
+    write_report(report, result, sources=names, reproduction=of_command(context, names), **more)

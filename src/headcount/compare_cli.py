@@ -18,10 +18,13 @@ from headcount.command_options import (
     Jobs,
     Method,
     Plot,
+    Report,
     Seed,
     check_plot,
+    check_report,
     numbers_of,
     one_format,
+    write_page,
 )
 from headcount.errors import ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 @reads_pilot
 def compare(
+    context: typer.Context,
     pilot: PilotFiles,
     others: Annotated[
         list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
@@ -49,6 +53,7 @@ def compare(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -60,14 +65,18 @@ def compare(
     headcount compare old.npz new.npz --classes 1000,10000
 
     headcount compare a.npy b.npy --labels who.txt --names resnet,vit --classes 10000
+
+    headcount compare old.npz new.npz --classes 10000 --report comparison.html
     """
     from headcount.comparing import compare as make_comparison
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
     files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
-    check_plot(plot, [path for file in files for path in file.inputs])
     called = _names([file.path for file in files], names)
+    read = list(dict.fromkeys(path for file in files for path in file.inputs))
+    check_plot(plot, read)
+    check_report(report, read)
     with terminal.progress(), listening() as heard:
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
@@ -77,6 +86,7 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
+        write_page(report, context, read, found, warnings=heard)
     if plot is not None:
         _draw(found, plot)
     if as_json:

@@ -106,4 +106,5 @@ def forecast(
         fitted=(pilot, estimator),
         backtest=tested,
         uncertainty=None if tested is None else assess(pilot, tested, estimator),
+        random_state=random_state,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from headcount.errors import DataError, ParameterError
 
 PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
 
 
 def refuse_overwriting(

@@ -1,0 +1,197 @@
+"use strict";
+// Connects the fields of the page with the pictures and the answers.
+
+const held = JSON.parse(document.getElementById("headcount-data").textContent);
+const all = held.series.map((one, index) => ({ ...one, index, pilot: held.pilots[one.pilot] }));
+const backtests = held.backtests.map((one, index) => ({ ...one, index }));
+const element = (id) => document.getElementById(id);
+
+if (all.length) startCurve();
+if (backtests.some((found) => found.steps.length)) startBacktest();
+startRest();
+
+// -- the curve ------------------------------------------------------------------------------------
+
+function startCurve() {
+  const [field, slider, target] = ["ask-k", "ask-slider", "ask-target"].map(element);
+  const size = Math.max(...all.map((one) => one.pilot.n_classes));
+  const largest = Math.max(...held.classes, size);
+  const widest = Math.max(1e6, 10 * largest);
+  const most = Number(field.max);
+  const steps = Number(slider.max);
+  const toSlider = (k) => Math.round((steps * Math.log(k / 2)) / Math.log(widest / 2));
+  const fromSlider = (at) => roundCount(2 * (widest / 2) ** (at / steps));
+
+  const shown = () => all.filter((one) => element(`series-${one.index}`).checked);
+  const askedK = () => wholeNumber(field.value, 2, most);
+  const askedTarget = () => {
+    const value = Number(target.value) / 100;
+    return target.value.trim() !== "" && value > 0 && value <= 1 ? value : null;
+  };
+  const state = () => {
+    const k = askedK();
+    return { k, target: askedTarget(), last: Math.max(largest, 2 * size, k ?? 2) };
+  };
+  const draw = () => {
+    const log = element("axis-log").checked;
+    const width = element("curve").clientWidth;
+    if (width) element("curve").replaceChildren(drawCurve(shown(), state(), { width, log }));
+  };
+  const answer = () => {
+    const { k, target: wanted } = state();
+    field.setAttribute("aria-invalid", String(k === null));
+    target.setAttribute("aria-invalid", String(wanted === null));
+    element("answer-k").textContent =
+      k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayAccuracy(shown(), k);
+    element("answer-target").textContent =
+      wanted === null ? "Give a percentage above 0, up to 100." : sayCapacity(shown(), wanted);
+    slider.setAttribute("aria-valuetext", k === null ? "no number" : `${thousands(k)} classes`);
+  };
+  const refresh = () => { answer(); draw(); };
+
+  slider.addEventListener("input", () => { field.value = fromSlider(slider.value); refresh(); });
+  field.addEventListener("input", () => {
+    const k = askedK();
+    if (k !== null) slider.value = toSlider(k);
+    refresh();
+  });
+  target.addEventListener("input", refresh);
+  for (const choice of document.querySelectorAll("[name=axis], [name=series]")) {
+    choice.addEventListener("change", refresh);
+  }
+  element("curve-csv").addEventListener("click", () =>
+    offer("headcount-curve.csv", "text/csv", curveCsv(shown(), state().last)));
+  element("curve-svg").addEventListener("click", () => {
+    const log = element("axis-log").checked;
+    const drawing = drawCurve(shown(), state(), { width: 800, log, colours: ON_PAPER });
+    offer("headcount-curve.svg", "image/svg+xml", asSvg(drawing));
+  });
+  slider.value = toSlider(askedK());
+  answer();
+  whenResized(element("curve"), draw);
+}
+
+function sayAccuracy(shown, k) {
+  if (!shown.length) return "Show at least one curve.";
+  const many = shown.length > 1;
+  const said = shown.map((one) => {
+    const limits = limitsAt(one, k);
+    const notes = k <= one.pilot.n_classes ? ["measured"] : [];
+    if (limits) notes.push(percentRange(...limits));
+    const value = percent(accuracyAt(one, k)) + (notes.length ? ` (${notes.join(", ")})` : "");
+    return many ? `\n${one.name}: ${value}` : value;
+  });
+  const reach = Math.min(...shown.map((one) => one.supported ?? Infinity));
+  const far = k > reach ? ` The back-test reaches ${thousands(reach)} classes: take this as a guess.` : "";
+  if (many) return `At ${thousands(k)} classes${said.join("")}${far && "\n" + far.trim()}`;
+  return `At ${thousands(k)} classes: ${said[0]}.${far}`;
+}
+
+function sayCapacity(shown, target) {
+  if (!shown.length) return "";
+  const level = percent(held.confidence);
+  const said = shown.map((one) => {
+    const count = capacityOf(one, target);
+    if (count === 1) return `even two classes are too many for ${percent(target)}`;
+    const limits = capacityLimits(one, target);
+    const within = limits && limits[0] !== limits[1] ? ` (${level} interval ${between(limits)})` : "";
+    return `stays at or above ${percent(target)} up to ${describeCapacity(count)}${within}`;
+  });
+  if (shown.length > 1) return shown.map((one, i) => `${one.name}: ${said[i]}`).join("\n");
+  return said[0].startsWith("even") ? `E${said[0].slice(1)}.` : `It ${said[0]}.`;
+}
+
+function between([low, high]) {
+  return high === Infinity ? `${about(low)} or more` : `${about(low)} to ${about(high)}`;
+}
+
+// -- the back-test --------------------------------------------------------------------------------
+
+function startBacktest() {
+  const tolerance = element("ask-tolerance");
+  const asked = () => {
+    const value = Number(tolerance.value) / 100;
+    return tolerance.value.trim() !== "" && value > 0 && value < 1 ? value : null;
+  };
+  const shown = () => backtests.filter((one) => element(`backtest-${one.index}`)?.checked ?? true);
+  const draw = () => {
+    const width = element("backtest").clientWidth;
+    const some = shown();
+    if (!width) return;
+    const drawing = some.length ? [drawBacktest(some, asked() ?? 0.05, { width })] : [];
+    element("backtest").replaceChildren(...drawing);
+  };
+  const answer = () => {
+    tolerance.setAttribute("aria-invalid", String(asked() === null));
+    element("answer-tolerance").textContent =
+      asked() === null ? "Give a number of points between 0 and 100." : saySupport(shown(), asked());
+  };
+  const refresh = () => { answer(); draw(); };
+  tolerance.addEventListener("input", refresh);
+  for (const choice of document.querySelectorAll("[name=backtest]")) {
+    choice.addEventListener("change", refresh);
+  }
+  element("backtest-csv").addEventListener("click", () =>
+    offer("headcount-backtest.csv", "text/csv", backtestCsv(shown())));
+  element("backtest-svg").addEventListener("click", () => {
+    const drawing = drawBacktest(shown(), asked() ?? 0.05, { width: 800, colours: ON_PAPER });
+    offer("headcount-backtest.svg", "image/svg+xml", asSvg(drawing));
+  });
+  answer();
+  whenResized(element("backtest"), draw);
+}
+
+// As far as forecasts were good enough at every step so far.
+function saySupport(shown, tolerance) {
+  const many = shown.length > 1;
+  const said = shown.map((found) => {
+    let ratio = 1;
+    for (const step of found.steps) {
+      if (step.error > tolerance) break;
+      ratio = step.ratio;
+    }
+    const reach = thousands(Math.floor(ratio * found.n_classes * (1 + ROUND_OFF)));
+    const name = many ? `\n${found.name}: ` : "";
+    return name + (ratio > 1 ? `forecasts up to ${reach} classes` : "no forecast beyond the pilot");
+  });
+  if (many) return `That supports${said.join("")}`;
+  return said.length ? `That supports ${said[0]}.` : "";
+}
+
+// -- the rest -------------------------------------------------------------------------------------
+
+function startRest() {
+  element("data-json").addEventListener("click", () =>
+    offer("headcount-report.json", "application/json", JSON.stringify(held, null, 1)));
+  const copy = element("copy-code");
+  copy?.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(element("code").textContent);
+      element("copied").textContent = "Copied.";
+    } catch {
+      getSelection().selectAllChildren(element("code"));
+      element("copied").textContent = "Selected: copy it with your keyboard.";
+    }
+  });
+}
+
+function whenResized(box, draw) {
+  let width = null;
+  new ResizeObserver(() => {
+    if (box.clientWidth === width) return;
+    width = box.clientWidth;
+    draw();
+  }).observe(box);
+}
+
+function wholeNumber(text, least, most) {
+  const value = Number(text);
+  const sound = text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most;
+  return sound ? value : null;
+}
+
+// Two digits are enough on a slider; the field takes any number.
+function roundCount(count) {
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return Math.max(2, Math.round(count / step) * step);
+}

@@ -1,0 +1,96 @@
+"""Contents -> the text of one HTML page, with everything inside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from headcount.errors import MissingExtraError
+from headcount.report.contents import Contents
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SCRIPTS = ("charts.min.js", "numbers.js", "law.js", "charts.js", "downloads.js", "page.js")
+STYLE = "style.css"
+# What would end the data or start something else if it stood in HTML as it is.
+WILD = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+@cache
+def load_templates() -> Environment:
+    """Return the templates, everything put into them escaped; needs the extra `report`."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingExtraError("an HTML report", "report") from error
+    templates = Environment(
+        loader=PackageLoader("headcount.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["with_code"] = with_code
+    templates.filters["unbroken"] = unbroken
+    return templates
+
+
+def render(contents: Contents) -> str:
+    """Return the page."""
+    scripts = [_asset(name) for name in SCRIPTS]
+    return (
+        load_templates()
+        .get_template("page.html.j2")
+        .render(
+            page=contents,
+            style=_asset(STYLE),
+            scripts=scripts,
+            hashes=[_hash(script) for script in scripts],
+            data=as_json_in_html(contents.data),
+        )
+    )
+
+
+def as_json_in_html(held: Any) -> str:
+    r"""Return plain data as JSON that can stand inside a script element.
+
+    Examples
+    --------
+    >>> as_json_in_html({"name": "</script>"})
+    '{"name": "\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(held, allow_nan=False)
+    return "".join(WILD.get(character, character) for character in text)
+
+
+def with_code(text: str) -> Any:
+    """Return text with what stands between backticks as code, all else escaped."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in text.split("`")]
+    marked = [Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts)]
+    return Markup("").join(marked)
+
+
+def unbroken(text: str) -> Any:
+    """Return text whose short brackets, such as (66-75%), are not broken over lines."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(\([^()]{1,30}\))", text)
+    kept = Markup('<span class="unbroken">{}</span>')
+    return Markup("").join(kept.format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+
+
+def _asset(name: str) -> str:
+    return files("headcount.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """Return what lets the page's own scripts run, and no others."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

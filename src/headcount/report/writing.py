@@ -1,0 +1,106 @@
+"""Results in, a page on disk out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headcount.answers import Forecast
+from headcount.backtest_result import Backtest
+from headcount.comparison import Comparison
+from headcount.errors import ParameterError
+from headcount.report.contents import Contents, Reproduction
+from headcount.report.of_backtest import backtest_contents
+from headcount.report.of_comparison import comparison_contents
+from headcount.report.of_forecast import forecast_contents
+from headcount.report.rendering import load_templates, render
+from headcount.report.reproduce import of_forecast
+from headcount.writing import PAGES, write_atomically
+
+if TYPE_CHECKING:
+    from headcount.pilot import Pilot
+
+LARGEST = 1_500_000
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    result: Forecast | Comparison | Sequence[Backtest],
+    *,
+    pilot: Pilot | None = None,
+    sources: Sequence[str | os.PathLike[str]] = (),
+    warnings: Sequence[str] = (),
+    reproduction: Reproduction | None = None,
+) -> None:
+    """Write a result as one HTML page that needs no network and nothing beside it.
+
+    Parameters
+    ----------
+    path : path
+        Where to write; ends in .html.
+    result : Forecast, Comparison, or sequence of Backtest
+        What to show.
+    pilot : Pilot, optional
+        What was measured; needed for back-tests, which do not hold it.
+    sources : sequence of path
+        Files that were read; only their names are shown.
+    warnings : sequence of str
+        What was said on the way and is not in the result.
+    reproduction : Reproduction, optional
+        How to make the page again; by default Python code where the result is a forecast.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import headcount
+    >>> pilot = headcount.Pilot.from_losses([0] * 80 + [1] * 10 + [4] * 10, n_classes=100)
+    >>> result = headcount.forecast(pilot, classes=1000, intervals=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder, "report.html")
+    ...     write_report(page, result)
+    ...     "At 1,000 classes: " in page.read_text(encoding="utf-8")
+    True
+    """
+    check_report(path)
+    names = [Path(source).name for source in sources]
+    text = render(_contents(path, result, pilot, names, warnings, reproduction))
+    if len(text.encode()) > LARGEST:
+        raise ParameterError(
+            f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
+            "the limit; compare fewer systems or methods."
+        )
+
+    def write(name: str) -> None:
+        Path(name).write_text(text, encoding="utf-8", newline="\n")
+
+    write_atomically(path, write)
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """Refuse what cannot become a report, before any work is done for it."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in PAGES:
+        raise ParameterError(
+            f"a report ends in .html, not in {suffix or 'nothing'}; name it report.html."
+        )
+    load_templates()
+
+
+def _contents(
+    path: str | os.PathLike[str],
+    result: Forecast | Comparison | Sequence[Backtest],
+    pilot: Pilot | None,
+    names: list[str],
+    warnings: Sequence[str],
+    reproduction: Reproduction | None,
+) -> Contents:
+    if isinstance(result, Forecast):
+        return forecast_contents(result, reproduction or of_forecast(result, path), names, warnings)
+    how = reproduction or Reproduction("")
+    if isinstance(result, Comparison):
+        return comparison_contents(result, how, names, warnings)
+    if pilot is None or not result:
+        raise ParameterError("a report of back-tests needs at least one, and the pilot.")
+    return backtest_contents(result, pilot, how, names, warnings)
