@@ -47,7 +47,8 @@ def test_characters(tmp_path: Path) -> None:
 
 def test_find_the_function(tmp_path: Path) -> None:
     said = tell("find_the_function.py", tmp_path / "picture.png")
-    assert int(said.split()[0].replace(",", "")) > 2_000  # numpy, scipy and scikit-learn are always there
+    # Three of the four packages are always there.
+    assert int(said.split()[0].replace(",", "")) > 2_000
     forecast, low, high, truth = percents(line_with(said, "Right at once"))
     holds = "holds" if low <= truth <= high else "MISSES"
     assert f"The interval {holds} the truth." in said
