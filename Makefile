@@ -16,7 +16,7 @@ lint: .venv/.installed-dev
 	$(BIN)/mypy
 
 docs: .venv/.installed-dev
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 	$(BIN)/python scripts/check_site.py build/docs
 
 bench: .venv/.installed-dev

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import headcount
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+# Stories show their warnings; where on this machine a file lies is nobody's business.
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 project = "headcount"
 author = "The headcount authors"
@@ -41,6 +45,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "show_signature": False,
     "min_reported_time": 10_000,  # how long it took is about the machine, not the story
     "write_computation_times": False,  # those pages would fetch scripts from outside
     "abort_on_example_error": True,
@@ -51,6 +56,7 @@ html_theme = "furo"
 html_title = "headcount"
 html_static_path = ["_static"]
 html_css_files = ["headcount.css"]
+pygments_dark_style = "monokai"
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False

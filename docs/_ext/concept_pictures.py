@@ -112,7 +112,7 @@ def powers(story: Story) -> Any:
     for u, chance in zip(kinds, chances, strict=True):
         ax.plot(classes, chance, color=GREY, linewidth=1)
         ax.annotate(
-            f"U = {u:.5g}", (np.log(0.9) / np.log(u), 0.9), xytext=(5, 2),
+            f"U = {u:.5g}", (1 + np.log(0.8) / np.log(u), 0.8), xytext=(5, 2),
             textcoords="offset points", color=story.ink, fontsize=9,
         )  # fmt: skip
     ax.plot(classes, chances.mean(axis=0), color=BLUE, linewidth=2.5, label="the five together")

@@ -137,8 +137,10 @@ def interface_pages() -> dict[str, str]:
     }
     pages, lines = {}, ["| name | what it is |", "| --- | --- |"]
     for name in sorted(public.keys() - errors.keys(), key=str.lower):
-        pages[f"api/{name}"] = page(f"`{name}`", documented(public[name], f"headcount.{name}"))
-        lines.append(f"| [`{name}`]({name}.md) | {first_sentence(public[name])} |")
+        # Forecast and forecast are one file where the letters' case does not count.
+        file = f"{name}-class" if inspect.isclass(public[name]) else name
+        pages[f"api/{file}"] = page(f"`{name}`", documented(public[name], f"headcount.{name}"))
+        lines.append(f"| [`{name}`]({file}.md) | {first_sentence(public[name])} |")
     for name in MODULES:
         module = import_module(f"headcount.{name}")
         pages[f"api/{name}"] = module_page(module, public)
