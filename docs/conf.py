@@ -28,7 +28,7 @@ extensions = [
     "mathml",
     "short_names",
 ]
-exclude_patterns = ["_ext", "generated/stories/*.ipynb"]
+exclude_patterns = ["_ext"]
 smartquotes = False  # they would turn the dashes of options into one
 default_role = "py:obj"  # docstrings name things in single backticks
 

@@ -137,9 +137,10 @@ truth = headcount.observe(whole)
 low, high = (float(limit) for limit in forecast.interval(everything))
 said, came = float(forecast.accuracy(everything)), float(truth.accuracy(everything))
 print(
+    f"Right at once among 400:   measured {float(forecast.accuracy(400)):.0%}.\n"
     f"Right at once among {everything:,}: forecast {said:.0%} ({low:.0%} to {high:.0%}), "
     f"truth {came:.0%}.\n"
-    f"Among the first ten:        forecast {float(forecast.top(10, everything)):.0%}, "
+    f"Among the first ten:       forecast {float(forecast.top(10, everything)):.0%}, "
     f"truth {float(truth.top(10, everything)):.0%}."
 )
 print(f"The interval {'holds' if low <= came <= high else 'MISSES'} the truth.")

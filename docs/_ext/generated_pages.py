@@ -16,6 +16,7 @@ import headcount
 from headcount.estimators import METHODS, Extrapolator
 from headcount.estimators.registry import DEFAULT
 
+DOCS = Path(__file__).parent.parent
 MODULES = ("datasets", "loading", "plotting", "risk", "simulate", "theory")
 
 
@@ -74,6 +75,8 @@ def method_page(method: type[Extrapolator]) -> str:
         f"- **Cost:** {method.cost}",
         f"- **When:** {method.advice}",
     ]
+    if (DOCS / f"{method.alias}.md").exists():
+        facts.append(f"- **More:** [a page of its own](../../{method.alias}.md)")
     name = f"headcount.estimators.{method.__name__}"
     return page(f"`{method.alias}`", "\n".join(facts), documented(method, name))
 
@@ -173,9 +176,9 @@ def module_page(module: ModuleType, elsewhere: dict[str, Any]) -> str:
 # -- results ------------------------------------------------------------------------------------
 
 
-def result_pages(root: Path) -> dict[str, str]:
+def result_pages() -> dict[str, str]:
     """Return the page on benchmarks, kept beside their results."""
-    text = (root / "benchmarks/results/README.md").read_text(encoding="utf-8")
+    text = (DOCS.parent / "benchmarks/results/README.md").read_text(encoding="utf-8")
     return {"results": text.replace("](../../docs/", "](../")}
 
 
@@ -185,9 +188,8 @@ def _lead_inside(app: Any, name: str, source: list[str]) -> None:
 
 
 def _write(app: Any) -> None:
-    folder = Path(app.srcdir) / "generated"
-    pages = method_pages() | command_pages() | interface_pages()
-    pages |= result_pages(Path(app.srcdir).parent)
+    folder = DOCS / "generated"
+    pages = method_pages() | command_pages() | interface_pages() | result_pages()
     for name, text in pages.items():
         path = folder / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
