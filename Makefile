@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -14,6 +14,10 @@ lint: .venv/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/.installed-dev
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
+	$(BIN)/python scripts/check_site.py build/docs
 
 bench: .venv/.installed-dev
 	$(BIN)/python benchmarks/counting.py
@@ -31,4 +35,4 @@ bench: .venv/.installed-dev
 	@touch $@ .venv/.installed
 
 clean:
-	rm -rf .venv .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build docs/generated

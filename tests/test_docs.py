@@ -1,0 +1,55 @@
+"""What the pages say can be run, runs; and prints what the pages say it prints."""
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [(kind, body) for kind, body in FENCED.findall(text)]
+
+
+def run_python(code: str, names: dict[str, object]) -> str:
+    said = io.StringIO()
+    with redirect_stdout(said):
+        exec(compile(code, "<page>", "exec"), names)
+    return said.getvalue()
+
+
+def run_command(line: str) -> str:
+    program, *rest = shlex.split(line.removeprefix("$ "))
+    assert program == "headcount"
+    wide = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "headcount", *rest]
+    return subprocess.run(command, capture_output=True, text=True, env=wide, check=True).stdout
+
+
+@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md"])
+def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    said = ""
+    shown = 0
+    for kind, body in blocks(page):
+        if kind == "python":
+            assert not said, f"{page} does not show what was printed: {said}"
+            said = run_python(body, names)
+        elif kind == "console":
+            assert not said, f"{page} does not show what was printed: {said}"
+            said = run_command(body.strip())
+        elif kind == "text":
+            assert said.rstrip() == body.rstrip()
+            said, shown = "", shown + 1
+    assert not said
+    assert shown
