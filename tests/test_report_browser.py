@@ -16,12 +16,11 @@ import pytest
 import headcount
 import report_pages
 from headcount import Favorability, Observed
-from headcount.answers import describe_capacity
 from headcount.curves import PredictedCurve
 from headcount.losses import LossTable
 from headcount.report import write_report
 from headcount.report.embedding import as_law, as_table
-from headcount.wording import about, percent, percent_range
+from headcount.wording import about, describe_capacity, percent, percent_range
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = os.environ.get("HEADCOUNT_REQUIRE_BROWSER") == "1"

@@ -27,7 +27,7 @@ from headcount.observed import Observed
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
 from headcount.uncertainty import KINDS, Uncertainty
-from headcount.wording import about, percent, percent_range
+from headcount.wording import describe_capacity, percent, percent_range
 from headcount.writing import PAGES, PICTURES, write_atomically
 
 if TYPE_CHECKING:
@@ -388,15 +388,3 @@ class Forecast:
         if not parts:
             return f"Even two classes are too many for {percent(TARGETS[-1])}."
         return "It stays at or above " + ", ".join(parts) + "."
-
-
-def describe_capacity(held: int | float) -> str:
-    """Return a capacity in words.
-
-    Examples
-    --------
-    >>> describe_capacity(2345), describe_capacity(float("inf"))
-    ('about 2,300 classes', 'any number of classes')
-    """
-    approximate = 100 <= held <= 1e12
-    return ("about " if approximate else "") + about(held) + " classes"

@@ -22,7 +22,7 @@ from headcount.command_options import (
 )
 from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import counted, percent
+from headcount.wording import about, counted, describe_capacity, percent
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -111,7 +111,6 @@ def _capacity(result: Forecast, target: float) -> dict[str, Any]:
 
 
 def _said_capacity(result: Forecast, target: float) -> str:
-    from headcount.answers import describe_capacity
 
     held, limits = result.capacity(target), result.capacity_interval(target)
     source = "measured" if held < result.n_classes else "forecast"
@@ -124,7 +123,6 @@ def _said_capacity(result: Forecast, target: float) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    from headcount.wording import about
 
     if math.isinf(high):
         return f"{about(low)} or more"

@@ -76,3 +76,15 @@ def plain(text: str) -> str:
     # Control, format and surrogate characters; line and paragraph separators.
     wild = ("Cc", "Cf", "Cs", "Zl", "Zp")
     return "".join("?" if unicodedata.category(c) in wild else c for c in text)
+
+
+def describe_capacity(held: int | float) -> str:
+    """Return a capacity in words.
+
+    Examples
+    --------
+    >>> describe_capacity(2345), describe_capacity(float("inf"))
+    ('about 2,300 classes', 'any number of classes')
+    """
+    approximate = 100 <= held <= 1e12
+    return ("about " if approximate else "") + about(held) + " classes"
