@@ -111,7 +111,6 @@ def _capacity(result: Forecast, target: float) -> dict[str, Any]:
 
 
 def _said_capacity(result: Forecast, target: float) -> str:
-
     held, limits = result.capacity(target), result.capacity_interval(target)
     source = "measured" if held < result.n_classes else "forecast"
     said = "even two classes are too many"
@@ -123,7 +122,6 @@ def _said_capacity(result: Forecast, target: float) -> str:
 
 
 def _between(low: float, high: float) -> str:
-
     if math.isinf(high):
         return f"{about(low)} or more"
     return f"{about(low)} to {about(high)}"
