@@ -45,7 +45,7 @@ from headcount.estimators import Extrapolator
 Floats = NDArray[np.float64]
 
 NAME = "calibration"
-FIRST = 1_000_000  # seeds below are those that methods may have been trained on
+FIRST = 10_000_000  # seeds below are those that methods may have been trained on
 FIRST_HELD_OUT = 500_000  # after the first
 PROBLEMS, HELD_OUT_PROBLEMS = 600, 150
 RATIOS = (1, 1.5, 2, 3, 5, 10, 20)
