@@ -156,6 +156,7 @@ def calibration(
             "ratios": list(ratios),
             "n_truth": n_truth,
             "resamples": resamples,
+            "confidence": CONFIDENCE,
         },
         rows=rows,
         details={
