@@ -26,16 +26,17 @@ def write_page(path: Path) -> None:
     drawn = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", headcount.ExtrapolationWarning)
-        headcount.forecast(everything.subset(drawn), classes=[1000, 10_000]).save(path)
+        sizes = [1000, everything.n_classes]
+        headcount.forecast(everything.subset(drawn), classes=sizes).save(path)
 
 
 def take(browser: Browser, page: Path, name: str, width: int, scheme: str) -> None:
-    """Take one picture of the page down to its curve."""
+    """Take one picture of the page down to its curve and what is said below it."""
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     tab.goto(page.as_uri())
     tab.wait_for_selector("#backtest svg")
-    below = tab.evaluate("document.getElementById('curve').getBoundingClientRect().bottom")
-    shown = {"x": 0, "y": 0, "width": width, "height": below + 4}
+    below = tab.evaluate("document.querySelector('figure').getBoundingClientRect().bottom")
+    shown = {"x": 0, "y": 0, "width": width, "height": below + 6}
     tab.screenshot(path=DOCS / f"report-{name}.png", full_page=True, clip=shown)
     tab.close()
 

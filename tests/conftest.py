@@ -1,4 +1,4 @@
-"""Fixtures for tests that write pilots to files or go through the command line."""
+"""Fixtures that several files of tests use."""
 
 import json
 
@@ -7,10 +7,13 @@ import pytest
 
 import bench_tools
 import command_line
+import headcount
 import pilot_files
+import report_pages
 from headcount import Pilot
 from headcount.bench.runner import Settings
 from headcount.cli import main
+from headcount.report import write_report
 
 
 @pytest.fixture
@@ -110,3 +113,95 @@ def drawings(tmp_path):
         metric="euclidean",
     )
     return tmp_path
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def closed_figures():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if report_pages.CHROMIUM is None:
+        pytest.fail("HEADCOUNT_REQUIRE_BROWSER=1, but there is no Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        running = started.chromium.launch(
+            executable_path=report_pages.CHROMIUM, args=["--no-sandbox"]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def result():
+    with pytest.warns(headcount.ExtrapolationWarning):
+        return headcount.forecast(
+            report_pages.make_pilot(), classes=[200, 5000], method="probit_normal", n_jobs=1
+        )
+
+
+@pytest.fixture(scope="session")
+def pages(result, tmp_path_factory):
+    """One page of each kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    result.save(folder / "forecast.html")
+    with pytest.warns(headcount.ExtrapolationWarning):
+        found = headcount.compare(
+            {report_pages.SCRIPT: report_pages.make_pilot(), "=old": report_pages.make_pilot(0.8)},
+            [200],
+            method="no-change",
+            n_jobs=1,
+        )
+    write_report(folder / "comparison.html", found)
+    pilot = report_pages.make_pilot()
+    tests = [headcount.backtest(pilot, method=m, repeats=3) for m in ("no-change", "pooled-fmr")]
+    write_report(folder / "backtest.html", tests, pilot=pilot)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tabs(browser):
+    """Pages that are open, by kind and colours, and what went wrong in any of them."""
+    opened, trouble = {}, []
+
+    def tab(name, scheme):
+        if (name, scheme) not in opened:
+            page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=scheme)
+            page.on("console", lambda said: trouble.append(f"{said.type}: {said.text}"))
+            page.on("pageerror", lambda error: trouble.append(str(error)))
+            page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+            page.on("request", lambda asked: trouble.append(f"asks for {asked.url}"))
+            opened[name, scheme] = page
+        return opened[name, scheme]
+
+    return tab, trouble
+
+
+@pytest.fixture
+def visit(tabs, pages):
+    """Open a page; whatever it says on the console, asks for or pops up is an error."""
+    tab, trouble = tabs
+
+    def go(name="forecast", scheme="light", fresh=True):
+        page, address = tab(name, scheme), (pages / f"{name}.html").as_uri()
+        if fresh or page.url != address:
+            page.goto(address)
+            page.wait_for_selector(".drawing svg")
+            trouble.remove(f"asks for {address}")
+        return page
+
+    yield go
+    asked = [what for what in trouble if not what.startswith("asks for blob:")]
+    trouble.clear()
+    assert asked == []

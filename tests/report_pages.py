@@ -1,11 +1,20 @@
 """What the tests of reports share: pilots with names that bite, and how their pages are read."""
 
 import json
+import os
 import re
+import shutil
 
 import numpy as np
+import pytest
 
 from headcount import Pilot
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+NEEDS_BROWSER = pytest.mark.skipif(
+    CHROMIUM is None and os.environ.get("HEADCOUNT_REQUIRE_BROWSER") != "1",
+    reason="needs Chromium: apt-get install chromium",
+)
 
 SCRIPT = '<script>alert("x")</script>'
 FORMULA = '=HYPERLINK("x")'
@@ -44,3 +53,7 @@ def embedded(text):
     )
     assert len(found) == 1
     return json.loads(found[0])
+
+
+def shown(page, name):
+    return page.locator(f"#{name}").text_content()

@@ -9,14 +9,7 @@ from headcount.plotting import AccuracyDisplay, ReversedROCDisplay
 from headcount.roc import reversed_roc
 
 matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def _closed_figures():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
+pytestmark = pytest.mark.usefixtures("closed_figures")
 
 
 def scored_pilot():

@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import headcount
-from headcount.plotting import BLUE, GREY, ORANGE, AccuracyDisplay
+from headcount.plotting import BLUE, GREY, ORANGE, AccuracyDisplay, BacktestDisplay
 
 matplotlib.use("agg")
 
@@ -129,28 +129,9 @@ def powers(story: Story) -> Any:
 
 def backtest(story: Story) -> Any:
     """Draw what forecasts from part of the classes said about all of them."""
-    from matplotlib import pyplot
-
     tested = story.forecast.backtest
     assert tested is not None  # the default method is always back-tested
-    figure, ax = pyplot.subplots(figsize=(7, 3.6), layout="constrained")
-    for place, step in enumerate(tested.steps):
-        spread = np.linspace(-0.14, 0.14, len(step.forecasts))
-        label = "forecasts from some of the classes" if place == 0 else None
-        ax.plot(place + spread, step.forecasts, "o", color=ORANGE, alpha=0.7, ms=4, label=label)
-    ax.axhline(tested.observed, color=BLUE, label=f"measured on all {PILOT}")
-    ax.axhspan(
-        tested.observed - tested.tolerance, tested.observed + tested.tolerance,
-        color=BLUE, alpha=0.12, linewidth=0, label="five points either way",
-    )  # fmt: skip
-    ax.set_xticks(range(len(tested.steps)), [f"{step.n_classes:,}" for step in tested.steps])
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.set_xlabel("classes the forecast was made from")
-    ax.set_ylabel(f"accuracy forecast at {PILOT}")
-    ax.grid(alpha=0.3, linewidth=0.6, axis="y")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower left")
-    return figure
+    return BacktestDisplay.from_backtest(tested).plot().figure_
 
 
 PICTURES: dict[str, Callable[[Story], Any]] = {

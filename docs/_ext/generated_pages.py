@@ -17,7 +17,7 @@ from headcount.estimators import METHODS, Extrapolator
 from headcount.estimators.registry import DEFAULT
 
 DOCS = Path(__file__).parent.parent
-MODULES = ("datasets", "loading", "plotting", "risk", "simulate", "theory")
+MODULES = ("datasets", "loading", "plotting", "report", "risk", "simulate", "theory")
 
 
 def page(title: str, *parts: str) -> str:

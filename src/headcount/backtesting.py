@@ -77,7 +77,7 @@ def backtest(
     >>> [step.n_classes for step in found.steps]
     [100, 40, 20, 10]
     >>> round(found.steps[0].error, 2), found.supported
-    (0.01, 2.0)
+    (0.01, 5.0)
     """
     pilot = as_pilot(data, labels)
     estimator = resolve(method, random_state)

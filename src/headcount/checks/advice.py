@@ -29,7 +29,8 @@ ADVICE = {
     "HC007": (
         "Look at the pairs named, and merge those that are the same. If more such pairs are "
         "to come with new classes, leave them. A single pair is found only where the other "
-        "classes are far apart or have many probes."
+        "classes are far apart or have many probes, and fewer are found among coarse scores, "
+        "where classes that are merely close tie as well."
     ),
     "HC008": (
         "Look at what was enrolled: an empty or blurred template, a vector of unusual "
@@ -51,8 +52,7 @@ ADVICE = {
     "HC012": (
         "Choose the pilot as the classes will come: the same groups in the same mix, or "
         "whole groups at random. For mistakes that cost less inside a group see `headcount "
-        "risk`. The order in which you list classes is never looked at: if it may matter "
-        "(time, batches), give it as groups."
+        "risk`."
     ),
     "HC013": (
         "Make the pilot's mix that of the classes to come, or forecast groups one by one "
@@ -73,4 +73,9 @@ ADVICE = {
     ),
     "HC018": ("Measure at more or larger training sizes."),
     "HC019": ("Give scores or embeddings instead of counts if you have them. Otherwise nothing."),
+    "HC020": (
+        "If the change goes on, make a pilot of the latest classes only (`pilot.subset`) and "
+        "forecast from that. If it is a matter of how the pilot was put together (an older "
+        "camera, fewer photos), repair that."
+    ),
 }

@@ -68,10 +68,11 @@ function notes(size, supported, last, asked, { colours, log, width, any }) {
   const words = [
     Plot.text([{ k: size }], {
       x: "k", y: 0, text: () => `pilot: ${thousands(size)} classes`, dy: -10, lineAnchor: "bottom", ...side(size), ...quiet,
+      stroke: colours.ground, strokeWidth: 4, // chance may run behind it
     }),
     Plot.ruleX([size], { stroke: colours.quiet, strokeOpacity: 0.5 }),
   ];
-  if (supported < last && width > 520) {
+  if (supported < last && width * (1 - share(supported)) > 140) { // or it would stand beside the grey
     words.push(
       Plot.text([{ k: last }], {
         x: "k", y: 0, text: () => "further than the\nback-test reaches", dy: -10, dx: -8,

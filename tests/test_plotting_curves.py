@@ -1,0 +1,191 @@
+"""What curves hold, draw and say: accuracy, capacity, CMC and laws."""
+
+import math
+
+import matplotlib
+import numpy as np
+import pytest
+
+import plotted
+from headcount import Favorability, ParameterError, Pilot, UnsupportedError, forecast, observe
+from headcount.plotting import (
+    AccuracyDisplay,
+    CapacityDisplay,
+    CMCDisplay,
+    DiscriminabilityDisplay,
+    ReversedROCDisplay,
+)
+from plotted import lines, points_of, said
+
+matplotlib.use("Agg")
+pytestmark = pytest.mark.usefixtures("closed_figures")
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    return plotted.pilot_of(2.5)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return plotted.forecast_of(2.5)
+
+
+# -- accuracy ----------------------------------------------------------------------------------
+
+
+def test_the_page_is_grey_past_what_the_backtest_supports(made):
+    assert made.n_classes < made.supported < 3000
+    display = made.plot(target=0.8)
+    (grey,) = display.ax_.patches
+    left, right = grey.get_x(), grey.get_x() + grey.get_width()
+    assert (left, right) == (made.supported, 3000)
+    assert display.ax_.get_xlim()[1] == pytest.approx(3000)
+    assert said(display)[-1] == "past what the back-test supports"
+    assert "target, 80%" in said(display)
+    assert set(lines(display)["target, 80%"].get_ydata()) == {0.8}
+    inside = AccuracyDisplay.from_forecast(made)
+    inside.supported = 3000
+    assert not inside.plot().ax_.patches
+
+
+def test_the_best_few_against_classes(made):
+    display = made.plot(top=5)
+    frame = display.frame()
+    assert list(frame) == ["classes", "top_5", "region"]
+    assert frame["top_5"].tolist() == made.top(5, frame["classes"]).tolist()
+    assert display.ax_.get_ylabel() == "among the best 5"
+    assert points_of(lines(display)["guessing"])[:2] == [(2, 1.0), (3, 1.0)]
+    assert points_of(lines(display)["guessing"])[-1] == (3000, 5 / 3000)
+    with pytest.raises(ParameterError, match="top"):
+        made.plot(top=0)
+
+
+def test_what_a_pilot_measured(pilot):
+    display = AccuracyDisplay.from_pilot(pilot, target=0.9).plot()
+    frame = display.frame()
+    assert list(frame) == ["classes", "accuracy", "region"]
+    assert (frame["classes"][0], frame["classes"][-1]) == (2, 60)
+    np.testing.assert_allclose(frame["accuracy"], observe(pilot).accuracy(frame["classes"]))
+    assert set(frame["region"]) == {"observed"} and "forecast" not in said(display)
+    assert not display.ax_.patches
+
+
+def test_short_lists_leave_a_range():
+    short = Pilot.from_losses([0, 2, 5], 11, censored=[False, False, True])
+    frame = AccuracyDisplay.from_pilot(short).frame()
+    lower, upper = observe(short).bounds(frame["classes"])
+    assert frame["lower"].tolist() == lower.tolist() and frame["upper"].tolist() == upper.tolist()
+    assert "lower" not in AccuracyDisplay.from_pilot(short, top=2).frame()
+
+
+def test_a_pilot_of_two_classes_can_be_drawn():
+    ax = AccuracyDisplay.from_pilot(Pilot.from_losses([0, 1], 2)).plot().ax_
+    assert points_of(ax.get_lines()[1]) == [(2, 0.5)]
+
+
+# -- capacity ----------------------------------------------------------------------------------
+
+
+def test_capacity_against_targets(made):
+    display = CapacityDisplay.from_forecast(made, targets=[0.9, 0.6, 0.3]).plot()
+    frame = display.frame()
+    assert frame["target"].tolist() == [0.3, 0.6, 0.9]
+    assert frame["capacity"].tolist() == [made.capacity(t) for t in (0.3, 0.6, 0.9)]
+    limits = [made.capacity_interval(t) for t in (0.3, 0.6, 0.9)]
+    assert list(zip(frame["lower"], frame["upper"], strict=True)) == limits
+    inside = frame["capacity"] < 60
+    assert frame["region"].tolist() == np.where(inside, "observed", "forecast").tolist()
+    drawn = lines(display)
+    assert points_of(drawn["pilot, 60 classes"]) == [(float(made.accuracy(60)), 60)]
+    together = points_of(drawn["measured"]) + points_of(drawn["forecast"])
+    assert set(zip(frame["target"], frame["capacity"], strict=True)) <= set(together)
+    (grey,) = display.ax_.patches
+    assert grey.get_y() == made.supported
+
+
+def test_what_holds_any_number_leaves_the_page():
+    never = Pilot.from_losses([0, 0, 0, 1], 10)
+    made = forecast(never, classes=20, method="no-change", intervals=False)
+    assert made.capacity(0.5) == math.inf
+    display = CapacityDisplay.from_forecast(made, targets=[0.5, 0.9]).plot()
+    assert display.frame()["capacity"][0] == math.inf and "lower" not in display.frame()
+    top = display.ax_.get_ylim()[1]
+    assert max(y for _, y in points_of(lines(display)["forecast"])) > top
+    for wrong in ([], [1.5]):
+        with pytest.raises(ParameterError):
+            CapacityDisplay.from_forecast(made, targets=wrong)
+
+
+# -- CMC ---------------------------------------------------------------------------------------
+
+
+def test_cmc_at_given_numbers_of_classes(made, pilot):
+    display = CMCDisplay.from_forecast(made, [30, 300], ranks=4).plot()
+    frame = display.frame()
+    assert frame["classes"].tolist() == [30] * 4 + [300] * 4
+    assert frame["rank"].tolist() == [1, 2, 3, 4] * 2
+    assert frame["share"].tolist() == [
+        float(made.top(m, k)) for k in (30, 300) for m in range(1, 5)
+    ]
+    assert said(display) == ["30 classes, measured", "300 classes, forecast"]
+    styles = [line.get_linestyle() for line in display.ax_.get_lines()]
+    assert styles == ["-", "--"]
+    assert CMCDisplay.from_forecast(made).classes == (60, 300, 3000)
+    measured = CMCDisplay.from_pilot(pilot, ranks=60)
+    assert measured.classes == (60,) and measured.share[0, -1] == pytest.approx(1)
+    ranks = pilot.losses + 1
+    expected = [(ranks <= m).mean() for m in range(1, 61)]  # equal weights, no ties
+    np.testing.assert_allclose(measured.share[0], expected)
+    with pytest.raises(ParameterError):
+        CMCDisplay.from_pilot(pilot, [100])
+
+
+# -- laws --------------------------------------------------------------------------------------
+
+
+def test_discriminability_is_the_law(made, pilot):
+    display = DiscriminabilityDisplay.from_forecast(made)
+    frame = display.frame()
+    law = frame["curve"] == "estimated"
+    u, share = frame["favorability"][law], frame["share"][law]
+    # Half way between neighbours, away from the jumps, where D takes either value.
+    between = (u[1:] + u[:-1]) / 2
+    wide = np.diff(u) > 1e-6
+    np.testing.assert_allclose(share[1:][wide], made.law.cdf(between)[wide], atol=0.02)
+    rate, height = display.plot().ax_.get_lines()[0].get_data()
+    assert min(rate) >= 0.5 / 59 and max(rate) == 1  # the pilot sees no finer
+    assert (np.diff(height[np.lexsort((height, -rate))]) >= -1e-12).all()
+    at = np.array([0.8, 0.9, 0.95, 0.98]) + 1e-4  # between the steps of 1 / 59
+    measured = [np.mean(pilot.losses / 59 >= 1 - u) for u in at]  # equal weights, no ties
+    np.testing.assert_allclose(np.interp(1 - at, rate, height), measured, atol=1e-12)
+
+
+def test_discriminability_of_pilots_and_laws():
+    pilot = Pilot.from_losses([0, 0, 1, 4], 5)
+    assert list(DiscriminabilityDisplay.from_pilot(pilot).curves) == ["measured in the pilot"]
+    short = Pilot.from_losses([0, 2, 5], 11, censored=[False, False, True])
+    assert len(DiscriminabilityDisplay.from_pilot(short).plot().ax_.get_lines()) == 2
+    law = Favorability([0.0, 0.5], [0.25, 0.75])
+    frame = DiscriminabilityDisplay.from_favorability(law).frame()
+    assert frame["favorability"].tolist() == [0, 0.5, 0.5, 1, 1]
+    assert frame["share"].tolist() == [0, 0, 0.75, 0.75, 1]
+
+
+def test_laws_are_drawn_beside_what_was_measured(made, pilot):
+    display = ReversedROCDisplay.from_forecast(made).plot()
+    measured, estimated = display.curves.values()
+    assert measured.auc == pytest.approx(float(observe(pilot).accuracy(2)))
+    assert estimated.auc == pytest.approx(made.law.reversed_auc)
+    rates = [line.get_xdata().min() for line in display.ax_.get_lines()[:2]]
+    assert rates[0] >= 0.5 / 59 > rates[1]
+    short = Pilot.from_losses([0, 2, 5] * 9, 11, censored=[False, False, True] * 9)
+    cut = forecast(short, classes=11, method="probit_normal", intervals=False)
+    assert len(ReversedROCDisplay.from_forecast(cut).curves) == 3
+
+
+@pytest.mark.parametrize("display", [ReversedROCDisplay, DiscriminabilityDisplay])
+def test_methods_without_a_law_are_refused(display, pilot):
+    made = forecast(pilot, classes=60, method="log-linear", intervals=False)
+    with pytest.raises(UnsupportedError, match="log-linear gives no law"):
+        display.from_forecast(made)

@@ -1,0 +1,63 @@
+"""What can be taken out of a report, in a real browser."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import report_pages
+
+pytestmark = report_pages.NEEDS_BROWSER
+
+
+def taken(page, button):
+    with page.expect_download() as waiting:
+        page.click(button)
+    return waiting.value.path().read_text(encoding="utf-8")
+
+
+def test_csv_has_the_curve(visit, result):
+    rows = list(csv.DictReader(io.StringIO(taken(visit(), "#curve-csv"))))
+    assert {row["region"] for row in rows} == {"observed", "forecast"}
+    for row in rows[::10]:
+        k = int(row["classes"])
+        assert float(row["accuracy"]) == pytest.approx(float(result.accuracy(k)), abs=1e-9)
+        assert row["region"] == ("observed" if k <= result.n_classes else "forecast")
+    assert int(rows[-1]["classes"]) == 5000
+
+
+def test_csv_cells_are_no_formulas(visit):
+    for button in ("#curve-csv", "#backtest-csv"):
+        names = {row[0] for row in csv.reader(io.StringIO(taken(visit("comparison"), button)))}
+        assert names == {"name", report_pages.SCRIPT, "'=old"}
+
+
+def test_svg_is_a_picture_of_its_own(visit):
+    for button in ("#curve-svg", "#backtest-svg"):
+        text = taken(visit(scheme="dark"), button)
+        root = ElementTree.fromstring(text)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(--" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S)
+
+
+def test_svg_of_several_says_which_is_which(visit):
+    for button in ("#curve-svg", "#backtest-svg"):
+        root = ElementTree.fromstring(taken(visit("comparison"), button))
+        texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert {report_pages.SCRIPT, "=old"} <= texts
+
+
+def test_json_is_what_is_inside(visit, pages):
+    text = (pages / "forecast.html").read_text(encoding="utf-8")
+    assert json.loads(taken(visit(), "#data-json")) == report_pages.embedded(text)
+
+
+def test_the_code_can_be_copied(visit):
+    page = visit()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#copy-code")
+    page.wait_for_function("document.getElementById('copied').textContent === 'Copied.'")
+    assert page.evaluate("navigator.clipboard.readText()") == page.text_content("#code")
