@@ -67,6 +67,7 @@ BOUNDS = {
 STATED = ("stated", "doubt", "share")
 PLAIN = ("growth", "scale", "power", "doubt", "share")
 MOST_BLIND = 3.0
+SOME_DOUBT = 0.3
 LEAST_PROBLEMS = 10
 DRAWN_BY = tuple(
     f"headcount.bench.{name}"
@@ -283,6 +284,12 @@ def _present(errors: Errors) -> ErrorModel:
     return STATED_MODEL if errors.are_stated else MODEL
 
 
+def _first(errors: Errors) -> ErrorModel:
+    """Return where to begin: as now, but in some doubt, whose slope is zero where it is zero."""
+    now = _present(errors)
+    return replace(now, doubt=max(now.doubt, SOME_DOUBT))
+
+
 def loss(errors: Errors, model: ErrorModel) -> float:
     """Return minus the mean log likelihood of a model, up to a constant."""
     variance = _variance(errors, model)
@@ -292,7 +299,7 @@ def loss(errors: Errors, model: ErrorModel) -> float:
 
 def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
     """Return the model under which the errors are most likely, with the quantiles they have."""
-    model = _fit_constants(errors, _present(errors) if start is None else start)
+    model = _fit_constants(errors, _first(errors) if start is None else start)
     if errors.are_stated:
         return replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS))
     # What stands in for the growth of the halves is what suits all errors, their growth forgotten.
