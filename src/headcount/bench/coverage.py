@@ -51,7 +51,7 @@ from headcount.estimators import Extrapolator
 from headcount.plotting.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 240}
+REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 720}
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
 
