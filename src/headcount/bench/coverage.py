@@ -85,7 +85,7 @@ def coverage(
         Whose forecasts; options may follow, as for `headcount.bench.methods.chosen`.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        240 simulated ones and 100 of each real set.
+        720 simulated ones and 100 of each real set.
     ratios, sizes, shares, worlds
         See `headcount.bench.coverage_pilots.settings_of`.
     model : ErrorModel, optional
