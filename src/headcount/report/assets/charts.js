@@ -82,7 +82,7 @@ function notes(shown, size, supported, last, asked, { colours, log, width }) {
   }
   if (asked.target !== null) {
     const far = (k) => Math.min(...shown.map((series) => Math.abs(pointAt(series, k).accuracy - asked.target)));
-    const end = far(2) >= far(last) ? { frameAnchor: "left", dx: 4 } : { frameAnchor: "right", dx: -8 };
+    const end = far(2) > 0.12 || far(2) >= far(last) ? { frameAnchor: "left", dx: 4 } : { frameAnchor: "right", dx: -8 };
     words.push(
       Plot.text([{ y: asked.target }], {
         y: "y", text: () => `${percent(asked.target)} wanted`, dy: 9, ...end, ...quiet,
