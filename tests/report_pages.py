@@ -57,3 +57,12 @@ def embedded(text):
 
 def shown(page, name):
     return page.locator(f"#{name}").text_content()
+
+
+def wait_until(page, condition):
+    """Wait for a condition in JavaScript; the page's policy forbids Playwright to look by itself."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"never so: {condition}")

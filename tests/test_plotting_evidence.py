@@ -90,6 +90,15 @@ def test_of_many_methods_the_best_are_drawn():
     assert set(display.frame()["method"]) == {one.method for one in display.backtests}
 
 
+def test_no_share_is_above_all():
+    near = Pilot.from_losses([0] * 97 + [1] * 3, 40)
+    ax = backtest(near, method="probit_normal", repeats=3).plot().ax_
+    top = ax.get_ylim()[1]
+    assert top > 1 and max(tick for tick in ax.get_yticks() if tick <= top) <= 1
+    band = ax.patches[0]
+    assert band.get_y() + band.get_height() == 1
+
+
 def test_backtests_that_cannot_be_drawn(pilot):
     none = backtest(Pilot.from_losses([0, 1], 3), method="no-change")
     assert not none.steps

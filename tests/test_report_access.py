@@ -6,7 +6,7 @@ import pytest
 
 import report_pages
 from headcount.wording import percent
-from report_pages import shown
+from report_pages import shown, wait_until
 
 pytestmark = report_pages.NEEDS_BROWSER
 
@@ -134,7 +134,7 @@ def test_prints_on_two_pages_in_ink_on_white(visit, name):
 def test_a_phone_does_not_scroll_sideways(visit, name):
     page = visit(name)
     page.set_viewport_size({"width": 360, "height": 740})
-    page.wait_for_function("document.querySelector('.drawing svg').clientWidth < 360")
+    wait_until(page, "document.querySelector('.drawing svg').clientWidth < 360")
     width = page.evaluate("document.documentElement.scrollWidth")
     page.set_viewport_size({"width": 1000, "height": 900})
     assert width <= 360

@@ -59,5 +59,5 @@ def test_the_code_can_be_copied(visit):
     page = visit()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.click("#copy-code")
-    page.wait_for_function("document.getElementById('copied').textContent === 'Copied.'")
+    report_pages.wait_until(page, "document.getElementById('copied').textContent === 'Copied.'")
     assert page.evaluate("navigator.clipboard.readText()") == page.text_content("#code")

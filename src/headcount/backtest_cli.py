@@ -27,7 +27,7 @@ from headcount.command_options import (
 )
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import counted, percent
+from headcount.wording import counted, percent, times
 
 if TYPE_CHECKING:
     from headcount.backtest_result import Backtest
@@ -178,7 +178,7 @@ def _show_one(result: Backtest) -> None:
     rows = [
         [
             f"{step.n_classes:,}",
-            f"{step.ratio:.3g}",
+            times(step.ratio),
             percent(sum(step.forecasts) / len(step.forecasts)),
             _points(step.error),
             f"{100 * step.bias:+.1f}",

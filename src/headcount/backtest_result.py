@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
 from headcount.errors import DataError
 from headcount.presenting import as_csv, as_frame
-from headcount.wording import counted, percent
+from headcount.wording import counted, percent, times
 
 if TYPE_CHECKING:
     from headcount.plotting import BacktestDisplay
@@ -231,7 +231,7 @@ class Backtest:
         last = reached[-1]
         return (
             f"From {last.n_classes:,} of your {self.n_classes:,} classes it was "
-            f"{points(last.error)} off on average: forecasts up to {last.ratio:.3g} times the "
+            f"{points(last.error)} off on average: forecasts up to {times(last.ratio)} times the "
             f"pilot are supported ({int(last.ratio * self.n_classes):,} classes)."
         )
 

@@ -53,6 +53,17 @@ def about(count: float) -> str:
     return f"{int(count // step * step):,}"
 
 
+def times(ratio: float) -> str:
+    """Return how many times as large something is.
+
+    Examples
+    --------
+    >>> times(5.00926), times(2.5), times(50.9), times(1680)
+    ('5', '2.5', '51', '1,680')
+    """
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 

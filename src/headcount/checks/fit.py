@@ -8,7 +8,7 @@ from headcount.asking import FAR
 from headcount.checks.case import Case, Floats
 from headcount.classifiers import JOINT, PARTLY, SEPARATE, training_of
 from headcount.pilot import Pilot
-from headcount.wording import about, percent
+from headcount.wording import about, percent, times
 
 # Two points, or one standard error of what was measured where that is more: small pilots miss
 # their own curve by chance. The default method then misses 1.3% of 1,000 healthy simulated pilots.
@@ -66,7 +66,7 @@ def too_far(case: Case) -> str | None:
         reached = "no forecast from part of your classes came close enough"
     else:
         reached = (
-            f"hiding your own classes supports forecasts up to {supported:g} times the pilot "
+            f"hiding your own classes supports forecasts up to {times(supported)} times the pilot "
             f"({int(supported * n_classes):,} classes)"
         )
     return (

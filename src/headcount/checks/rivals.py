@@ -50,7 +50,7 @@ def near_duplicates(case: Case) -> str | None:
     names = [sorted((case.name(a), case.name(b))) for a, b in zip(first, second, strict=True)]
     order = sorted(range(len(names)), key=lambda i: (-round(float(share[i]), 9), names[i]))
     listed = ", ".join(f"{names[i][0]} and {names[i][1]}" for i in order[:NAMED])
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    more = f", and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return (
         f"{counted(len(names), 'pair')} of classes can hardly be told apart ({listed}{more}); "
         "see whether they are one class under two names, and merge those."

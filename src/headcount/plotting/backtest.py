@@ -30,6 +30,7 @@ from headcount.plotting.style import (
 from headcount.wording import counted
 
 MOST = 5  # as many colours as are left beside that of what was measured
+EDGE = 0.03  # of the page above 100%, for points that lie there, but no tick
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart
 
 
@@ -115,7 +116,8 @@ class BacktestDisplay(Display):
         ax.set_xticks([*sizes, first.n_classes])
         ax.minorticks_off()
         low, high = ax.get_ylim()
-        ax.set_ylim(max(low, 0.0), min(high, 1.02))
+        low = max(low, 0.0)
+        ax.set_ylim(low, min(high, 1 + EDGE * (1 - low)))
         share_axis(ax, "y", f"accuracy among {counted(first.n_classes, 'class')}")
         faint_grid(ax)
         several = len(self.backtests) > 1
@@ -123,7 +125,7 @@ class BacktestDisplay(Display):
         return self
 
     def _measured(self, ax: Any, first: Backtest) -> None:
-        near = (first.observed - first.tolerance, first.observed + first.tolerance)
+        near = (max(first.observed - first.tolerance, 0), min(first.observed + first.tolerance, 1))
         ax.axhspan(
             *near, color=BLUE, alpha=BAND, linewidth=0, zorder=0,
             label=f"within {points(first.tolerance)} of it",

@@ -11,7 +11,7 @@ from headcount.estimators import METHODS
 from headcount.pilot import Pilot
 from headcount.report.contents import BacktestPart, Table
 from headcount.summary import ClassNote
-from headcount.wording import counted, percent, plain
+from headcount.wording import counted, percent, plain, times
 
 
 def size_of(n_classes: int, n_probes: int) -> str:
@@ -41,12 +41,12 @@ def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Tabl
     if seen.censored:
         rows.append(["Censored", f"{counted(seen.censored, 'probe')}, true class not in the list"])
     for title, meaning, notes in (
-        ("Hardest classes", "beaten by so many of the other classes", seen.hardest),
-        ("Most confusing classes", "score above the true class so often", seen.confusing),
+        ("Hardest classes", "share of the other classes that beat it", seen.hardest),
+        ("Most confusing classes", "how often it scores above the true class", seen.confusing),
         ("Weakest groups", "accuracy", seen.groups),
     ):
         if notes:
-            rows.append([title, f"{_listed(notes)} ({meaning})"])
+            rows.append([title, f"{_listed(notes)}. In brackets: {meaning}."])
     return Table(caption, ("what", "value"), rows, left=2)
 
 
@@ -94,7 +94,7 @@ def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
     rows = [
         [
             f"{step.n_classes:,}",
-            f"{step.ratio:.3g}",
+            times(step.ratio),
             percent(sum(step.forecasts) / len(step.forecasts)),
             percent(found.observed),
             f"{100 * step.error:.1f}",
@@ -105,11 +105,11 @@ def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
     ]
     columns = (
         "from classes", "times fewer", "forecast", "measured", "off by (points)",
-        "too high (+) or low (-)", "within its 90% interval",
+        "too high or low", "within its 90% interval",
     )  # fmt: skip
     caption = f"Forecasts of all {found.n_classes:,} classes from fewer of them"
     return BacktestPart(found.sentences(), Table(caption, columns, rows), plain(of))
 
 
 def _listed(notes: Sequence[ClassNote]) -> str:
-    return ", ".join(f"{plain(note.name)} {percent(note.share)}" for note in notes)
+    return ", ".join(f"{plain(note.name)} ({percent(note.share)})" for note in notes)

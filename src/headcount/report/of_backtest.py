@@ -13,6 +13,8 @@ from headcount.report.facts import backtest_part, method_facts, pilot_facts, siz
 from headcount.report.of_forecast import SCHEMA
 from headcount.wording import percent, plain
 
+SHOWN = 5  # at first, the best ones: more curves cannot be told apart
+
 
 def backtest_contents(
     found: Sequence[Backtest],
@@ -38,7 +40,10 @@ def backtest_contents(
             "answer": {"n_classes": pilot.n_classes, "n_probes": pilot.n_probes},
             "pilots": [],
             "series": [],
-            "backtests": [as_backtest(one, one.method) for one in ranked],
+            "backtests": [
+                as_backtest(one, one.method) | {"shown": at < SHOWN}
+                for at, one in enumerate(ranked)
+            ],
         },
         backtests=[backtest_part(ranked[0])] if len(ranked) == 1 else [_ranking(ranked)],
         pilots=[pilot_facts(pilot, "What was measured", sources)],

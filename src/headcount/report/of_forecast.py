@@ -38,7 +38,8 @@ def forecast_contents(
     series += [law_series(alias, law) for alias, law in others.items()]
     return Contents(
         title=f"Forecast{name and f' from {name}'}",
-        subtitle=f"Measured on a pilot of {size_of(result.n_classes, result.n_probes)}.",
+        subtitle=f"Measured: {percent(float(result.accuracy(result.n_classes)))} on a pilot of "
+        f"{size_of(result.n_classes, result.n_probes)}.",
         sentences=result.sentences(),
         large=min(len(result.classes), LARGE),
         findings=findings_of(result.checks, [*result.warnings, *warnings]),

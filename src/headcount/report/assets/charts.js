@@ -46,7 +46,7 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
         strokeWidth: 2.2, ariaDescription: "asked",
       }),
     ...names(shown.map((series) => pointAt(series, last)), "accuracy", colour, colours),
-    ...notes(size, supported, last, asked, { colours, log, width, any: shown.length > 0 }),
+    ...notes(shown, size, supported, last, asked, { colours, log, width }),
     colours === ON_PAGE &&
       Plot.tip(points, Plot.pointerX({ x: "k", y: "accuracy", title: hoverText, lineHeight: 1.25 })),
   ];
@@ -60,8 +60,8 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
 }
 
 // What the lines and areas are, written next to them.
-function notes(size, supported, last, asked, { colours, log, width, any }) {
-  if (!any) return [];
+function notes(shown, size, supported, last, asked, { colours, log, width }) {
+  if (!shown.length) return [];
   const share = (k) => (log ? Math.log(k / 2) / Math.log(last / 2) : k / last);
   const side = (k) => (share(k) > 0.4 ? { textAnchor: "end", dx: -6 } : { textAnchor: "start", dx: 6 });
   const quiet = { fill: colours.quiet, fontSize: 12 };
@@ -81,9 +81,11 @@ function notes(size, supported, last, asked, { colours, log, width, any }) {
     );
   }
   if (asked.target !== null) {
+    const far = (k) => Math.min(...shown.map((series) => Math.abs(pointAt(series, k).accuracy - asked.target)));
+    const end = far(2) > 0.12 || far(2) >= far(last) ? { frameAnchor: "left", dx: 4 } : { frameAnchor: "right", dx: -8 };
     words.push(
       Plot.text([{ y: asked.target }], {
-        y: "y", frameAnchor: "left", text: () => `${percent(asked.target)} wanted`, dx: 4, dy: 9, ...quiet,
+        y: "y", text: () => `${percent(asked.target)} wanted`, dy: 9, ...end, ...quiet,
       }),
     );
   }
@@ -172,7 +174,7 @@ function names(ends, y, colour, colours) {
 
 function countAxis(ticks, label) {
   return Plot.axisX(ticks, {
-    text: shortCount, label, labelAnchor: "center", labelArrow: "none",
+    text: shortCount, label, labelAnchor: "center", labelArrow: "none", labelOffset: 42,
   });
 }
 
