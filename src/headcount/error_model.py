@@ -57,8 +57,8 @@ MODEL = ErrorModel(
 
 # For methods that state their own error: `headcount bench calibration` on 61 random problems and
 # `auto` gave stated 0.86 +- 0.09, share 0.10 +- 0.11 and no doubt: the back-test's bias tells next
-# to nothing that it does not know. Quantiles are those of 197 earlier problems (1.8 at 0.9, where the
-# 61 have 1.88 +- 0.19).
+# to nothing that it does not know. Quantiles are those of 197 earlier problems (1.8 at 0.9, where
+# the 61 have 1.88 +- 0.19).
 STATED_MODEL = replace(
     MODEL,
     doubt=0.0,
