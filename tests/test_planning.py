@@ -45,7 +45,7 @@ class Doubts:
     def extrapolation(self, k):
         return self.slope * np.log10(np.maximum(np.asarray(k) / 100, 1))
 
-    def multiplier(self, confidence):
+    def multiplier(self, confidence, k):
         return {0.0: 0.0, 0.9: Z}[confidence]
 
     def band(self, accuracy, k, confidence):

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 
 from headcount import (
@@ -48,10 +49,21 @@ def test_band_follows_the_formula():
     middle = logit(0.6) + 0.4 * 0.25  # the back-test was too low, so the truth is higher
     np.testing.assert_allclose([lower, upper], expit([middle - 2 * spread, middle + 2 * spread]))
     lower, upper = made_up().band(0.8, 100, 0.9)
-    np.testing.assert_allclose([lower, upper], expit([logit(0.8) - 0.6, logit(0.8) + 0.6]))
+    # Up to the pilot's size nothing learned is in it: Student's t, K - 1 degrees of freedom.
+    reach = 0.3 * stats.t(99).ppf(0.95)
+    np.testing.assert_allclose([lower, upper], expit([logit(0.8) - reach, logit(0.8) + reach]))
     lower, upper = made_up(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.7 * x) + (0.2 * x**0.5) ** 2 + 0.075**2)
     np.testing.assert_allclose([lower, upper], expit([middle - spread, middle + spread]))
+
+
+def test_quantiles_go_over_from_measured_to_learned_between_k_and_twice_k():
+    measured = stats.t(99).ppf(0.95)
+    found = made_up().multiplier(0.9, [2, 100, 141, 200, 5000])
+    part = math.log2(1.41)
+    expected = [measured, measured, measured + part * (2 - measured), 2, 2]
+    np.testing.assert_allclose(found, expected)
+    assert made_up(n_classes=2).multiplier(0.9, 2) == 2  # where t would say 6.3
 
 
 def test_an_estimate_is_held_even_where_the_back_test_says_it_is_wrong():

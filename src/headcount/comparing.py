@@ -290,14 +290,14 @@ class _Gap:
     middles: Floats
     errors: Floats
     correlation: Floats
-    multiplier: Callable[[float], float]
+    multiplier: Callable[[float], Floats]
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
         """Return quantiles of the difference of accuracies whose log odds have normal errors."""
-        z = self._heavier(confidence) * _normal_pairs()
+        z, errors = _normal_pairs(), self._heavier(confidence) * self.errors
         rest = np.sqrt(1 - self.correlation**2)
-        first = z[0][:, None] * self.errors[0]
-        second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * self.errors[1]
+        first = z[0][:, None] * errors[0]
+        second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * errors[1]
         apart = expit(self.middles[0] + first) - expit(self.middles[1] + second)
         ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         lower, upper = np.where(self.grid == 1, 0.0, ends)
@@ -313,9 +313,9 @@ class _Gap:
         steps = np.where(known, apart / np.where(known, error, 1.0), CERTAIN * np.sign(apart))
         return np.where(self.grid == 1, 0.5, ndtr(steps))
 
-    def _heavier(self, confidence: float) -> float:
+    def _heavier(self, confidence: float) -> Floats:
         """Return how much wider an interval is than that of a normal error."""
-        return self.multiplier(confidence) / float(ndtri((1 + confidence) / 2))
+        return np.asarray(self.multiplier(confidence) / ndtri((1 + confidence) / 2))
 
 
 def _normal_pairs() -> Floats:
@@ -342,7 +342,7 @@ def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | 
         np.array(middles),
         np.array([u.error(grid) for u in known]),
         shared,
-        lambda confidence: max(u.multiplier(confidence) for u in known),
+        lambda confidence: np.max([u.multiplier(confidence, grid) for u in known], axis=0),
     )
 
 

@@ -281,7 +281,7 @@ class _Model:
         """Half the width of the interval to expect."""
         sizes = np.asarray(classes, dtype=np.float64)
         error = np.sqrt(self.sampling(sizes, per_class) + self.extrapolation(sizes))
-        reach = self.u.multiplier(self.made.confidence) * error
+        reach = self.u.multiplier(self.made.confidence, self._beyond(sizes)) * error
         return np.asarray(expit(self.middle + reach) - expit(self.middle - reach)) / 2
 
     def fewest(self, half_width: float, per_class: float) -> int | None:

@@ -20,7 +20,8 @@ the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`
    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
 
 J being the standard error at K and v the variance over the halves. The quantiles of z are those
-found on the simulated problems.
+found on the simulated problems from 2 K on, and up to K, where nothing is assumed, those of
+Student's t with K - 1 degrees of freedom; in between they go over in log k.
 
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
 forecast, replaces the first two terms by that.
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, stdtrit
 from scipy.special import logit as log_odds
 
 from headcount import arrays
@@ -162,9 +163,12 @@ class Uncertainty:
         """Return the standard deviation of the error of the expected accuracy."""
         return np.hypot(self.sampling(k), self.extrapolation(k))
 
-    def multiplier(self, confidence: float) -> float:
+    def multiplier(self, confidence: float, k: Any) -> Floats:
         """Return how many standard deviations to either side an interval takes."""
-        return self.model.multiplier(confidence)
+        learned = self.model.multiplier(confidence)
+        measured = min(float(stdtrit(self.n_classes - 1, (1 + confidence) / 2)), learned)
+        past = np.log2(np.clip(arrays.class_counts(k) / self.n_classes, 1.0, 2.0))
+        return np.asarray(measured + past * (learned - measured))
 
     def band(
         self,
@@ -193,7 +197,7 @@ class Uncertainty:
         error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
         half = 0.5 / self.n_probes
         middle = log_odds(np.clip(values, half, 1 - half)) - self._at(counts, self.shift)
-        reach = self.multiplier(confidence) * error
+        reach = self.multiplier(confidence, counts) * error
         lower, upper = expit(middle - reach), expit(middle + reach)
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
