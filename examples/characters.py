@@ -73,7 +73,8 @@ print(
 # -------------------
 # Here we can look, as all 11,172 are at hand. With your own data you cannot: this is the part that
 # the forecast stands in for. (This pilot came out a little harder than most, 92% where the average
-# over all sets of 500 is 93%, and the forecast follows it; the intervals allow for that.)
+# over all sets of 500 is 93%, and the forecast follows it: the intervals just miss the truth for a
+# while, as one in ten should.)
 
 truth = headcount.observe(measured_on(np.arange(everything)))
 print("classes   forecast   90% interval   truth")
