@@ -315,7 +315,9 @@ def test_another_model_is_judged_without_fitting(small):
     assert again.run["tasks_resumed"] == 6
     assert again.options["model"] == asdict(wide)
     for before, after in zip(results.rows, again.rows, strict=True):
-        assert after["mean_width"] > 1.5 * before["mean_width"]
+        # At the pilot's own size nothing learned counts, but as a limit to Student's quantiles.
+        wider = 1.5 if before["ratio"] > 1 else 1.0
+        assert after["mean_width"] > wider * before["mean_width"]
         assert after["coverage"] >= before["coverage"]
         assert after["mean_error"] == before["mean_error"]
 
