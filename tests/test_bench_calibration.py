@@ -8,7 +8,7 @@ import pytest
 
 from bench_tools import Choosy
 from headcount import DataError, ParameterError, cli, simulate
-from headcount.bench import calibration, coverage_records
+from headcount.bench import calibration, calibration_fit, coverage_records
 from headcount.bench.problem_families import HELD_OUT, TRAINING
 from headcount.bench.runner import JOURNAL, Settings
 from headcount.error_model import MODEL, ErrorModel
@@ -44,7 +44,7 @@ def errors_under(model, n, seed, growth=None):
         + truth**2
     )
     error = model.share * bias + np.sqrt(variance) * rng.standard_t(6, x.shape)
-    return calibration.Errors(
+    return calibration_fit.Errors(
         error, error, bias, observed, growth, truth, x, np.full_like(x, np.nan)
     )
 
@@ -62,14 +62,14 @@ def small(tmp_path_factory):
 def test_constants_are_recovered():
     """From 20,000 errors, within four of the standard errors that the fit itself gives."""
     errors = errors_under(TRUE, 3000, seed=1)
-    model = calibration.fit(errors)
-    apart = calibration.standard_errors(errors, model, resamples=8)
+    model = calibration_fit.fit(errors)
+    apart = calibration_fit.standard_errors(errors, model, resamples=8)
     for name in ("growth", "scale", "power", "doubt", "share"):
         off = abs(getattr(model, name) - getattr(TRUE, name))
         assert off < 4 * apart[name], name
         assert 0 < apart[name] < 0.15, name
     # Quantiles of |t| with six degrees of freedom.
-    assert model.levels == calibration.LEVELS
+    assert model.levels == calibration_fit.LEVELS
     expected = {0.5: 0.718, 0.8: 1.440, 0.9: 1.943, 0.95: 2.447, 0.99: 3.707}
     for level, value in expected.items():
         assert model.multiplier(level) == pytest.approx(value, rel=0.05)
@@ -82,27 +82,27 @@ def test_noise_of_the_truth_is_not_blamed_on_the_forecast():
     noisy = errors.error + noise * np.random.default_rng(3).normal(size=errors.error.shape)
     with_noise = replace(errors, error=noisy, plain=noisy, truth=np.hypot(errors.truth, noise))
     model, ignorant = (
-        calibration.fit(with_noise),
-        calibration.fit(replace(with_noise, truth=errors.truth)),
+        calibration_fit.fit(with_noise),
+        calibration_fit.fit(replace(with_noise, truth=errors.truth)),
     )
     assert abs(model.scale - TRUE.scale) < 0.03
     assert model.share == pytest.approx(TRUE.share, abs=0.06)
-    assert calibration.loss(with_noise, model) < calibration.loss(with_noise, ignorant)
+    assert calibration_fit.loss(with_noise, model) < calibration_fit.loss(with_noise, ignorant)
 
 
 def test_blind_growth_stands_in_for_the_growth_of_the_halves():
     """Where every growth is 0.6 x, nothing is lost by 0.6 without halves."""
     errors = errors_under(TRUE, 3000, seed=4, growth=0.6)
-    model = calibration.fit(errors)
+    model = calibration_fit.fit(errors)
     assert model.blind_growth == pytest.approx(0.6, abs=0.02)
     blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
-    known = calibration.loss(errors, model)
-    assert calibration.loss(blind, model) == pytest.approx(known, abs=1e-4)
+    known = calibration_fit.loss(errors, model)
+    assert calibration_fit.loss(blind, model) == pytest.approx(known, abs=1e-4)
 
 
 def test_loss_agrees_with_a_computation_by_hand():
     """One problem at k = K and k = eK, from the formula."""
-    errors = calibration.Errors(
+    errors = calibration_fit.Errors(
         error=np.array([[0.3, -0.5]]),
         plain=np.array([[0.3, -0.5]]),
         bias=np.array([[0.0, 0.2]]),
@@ -116,14 +116,14 @@ def test_loss_agrees_with_a_computation_by_hand():
     second = 0.1**2 * np.exp(1.4 * 0.5) + 0.15**2 + (0.6 * 0.2) ** 2 + 0.02**2
     z2 = np.array([0.3**2 / first, (-0.5 - 0.4 * 0.2) ** 2 / second])
     expected = np.mean(np.log([first, second]) / 2 + 3.5 * np.log1p(z2 / 6))
-    assert calibration.loss(errors, TRUE) == pytest.approx(expected, rel=1e-12)
+    assert calibration_fit.loss(errors, TRUE) == pytest.approx(expected, rel=1e-12)
     # A stated error takes the place of sampling and shape, beyond the pilot.
     stated = replace(errors, stated=np.array([[7.0, 0.4]]))
     second = (1.5 * 0.4) ** 2 + (0.6 * 0.2) ** 2 + 0.02**2
     z2[1] = (-0.5 - 0.4 * 0.2) ** 2 / second
     expected = np.mean(np.log([first, second]) / 2 + 3.5 * np.log1p(z2 / 6))
     other = replace(TRUE, stated=1.5)
-    assert calibration.loss(stated, other) == pytest.approx(expected, rel=1e-12)
+    assert calibration_fit.loss(stated, other) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_variance_fitted_is_that_of_the_intervals():
@@ -135,14 +135,14 @@ def test_the_variance_fitted_is_that_of_the_intervals():
     record["uncertainty"] |= {"growth": [0.0, 0.3, 0.7], "bias": [0.0, 0.1, 0.4]}
     for stated in (None, [0.1, 0.2, 0.3], [2.0, 3.0, 4.0]):
         record["uncertainty"]["stated"] = stated
-        errors, model = calibration.gather([record]), replace(TRUE, stated=1.3)
+        errors, model = calibration_fit.gather([record]), replace(TRUE, stated=1.3)
         expected = coverage_records.errors_of(record, model).error(ks)
         # By the likelihood's own formula: a unit error at each k gives away the variance.
         for place in range(3):
-            one = calibration.Errors(*(getattr(errors, name)[:, place : place + 1]
+            one = calibration_fit.Errors(*(getattr(errors, name)[:, place : place + 1]
                                        for name in errors.__dataclass_fields__))  # fmt: skip
             centred = replace(one, error=model.share * one.bias)
-            assert calibration.loss(centred, model) == pytest.approx(np.log(expected[place]))
+            assert calibration_fit.loss(centred, model) == pytest.approx(np.log(expected[place]))
 
 
 def test_constants_of_a_stated_error_are_recovered():
@@ -153,13 +153,13 @@ def test_constants_of_a_stated_error_are_recovered():
     spread = np.sqrt(spread**2 + (0.6 * errors.bias) ** 2 + errors.truth**2)
     error = 0.4 * errors.bias + spread * rng.standard_t(6, spread.shape)
     errors = replace(errors, error=error, plain=error, stated=stated)
-    model = calibration.fit(errors)
-    apart = calibration.standard_errors(errors, model, resamples=8)
+    model = calibration_fit.fit(errors)
+    apart = calibration_fit.standard_errors(errors, model, resamples=8)
     assert apart.keys() == {"stated", "doubt", "share", "quantile_90"}
     for name, value in {"stated": 1.4, "doubt": 0.6, "share": 0.4}.items():
         assert abs(getattr(model, name) - value) < 4 * apart[name] < 0.3, name
     held = {"MODEL": MODEL, "replace": replace}
-    exec(calibration.as_code(model, apart, are_stated=True), held)
+    exec(calibration_fit.as_code(model, apart, are_stated=True), held)
     assert held["STATED_MODEL"].stated == pytest.approx(model.stated, rel=0.01)
 
 
@@ -169,7 +169,7 @@ def test_errors_are_read_from_records():
     record = coverage_records.examined(pilot, NoChange(), [12, 24, 60], 0)
     said = record["accuracy"][0]
     record |= {"truth": [0.7, 0.5, 1e-5], "truth_error": [0.01, 0.02, 0.001]}
-    found = calibration.gather([record])
+    found = calibration_fit.gather([record])
     odds = [np.log(p / (1 - p)) for p in (said, 0.7, 0.5)]
     assert found.error[0, :2] == pytest.approx([odds[0] - odds[1], odds[0] - odds[2]])
     half = 0.5 / 120
@@ -179,13 +179,13 @@ def test_errors_are_read_from_records():
     assert found.reach[0] == pytest.approx(np.log([1, 2, 5]))
     record["accuracy"] = [0.001, 0.001, 1.0]
     record["truth"] = [0.0001, 0.5, 0.9999]
-    low = calibration.gather([record]).plain[0]
+    low = calibration_fit.gather([record]).plain[0]
     assert low[0] == 0 and low[1] < 0 and low[2] == 0
 
 
 def test_code_to_paste_gives_the_model_back():
-    apart = dict.fromkeys((*calibration.BOUNDS, "blind_growth", "quantile_90"), 0.01)
-    text = calibration.as_code(replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.6449)), apart)
+    apart = dict.fromkeys((*calibration_fit.BOUNDS, "blind_growth", "quantile_90"), 0.01)
+    text = calibration_fit.as_code(replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.6449)), apart)
     held = {"ErrorModel": ErrorModel}
     exec(text, held)
     assert held["MODEL"] == replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.64))
@@ -209,20 +209,20 @@ def test_learned_on_training_families_and_tested_on_the_others(small):
     usable = [
         r for r in records if r["family"] in TRAINING and 0 < r["uncertainty"]["observed"] < 1
     ]
-    errors = calibration.gather(usable)
+    errors = calibration_fit.gather(usable)
     # The best of all models is no worse than the present one or its neighbours.
-    least = calibration.loss(errors, model)
+    least = calibration_fit.loss(errors, model)
     assert least <= results.details["loss_of_present_model"] + 1e-5
     for name in ("scale", "power", "share"):
         for factor in (0.8, 1.25):
             value = factor * getattr(model, name)
-            if calibration.BOUNDS[name][0] <= value <= calibration.BOUNDS[name][1]:
+            if calibration_fit.BOUNDS[name][0] <= value <= calibration_fit.BOUNDS[name][1]:
                 other = replace(model, **{name: value})
-                assert calibration.loss(errors, other) >= least - 1e-6
+                assert calibration_fit.loss(errors, other) >= least - 1e-6
     assert results.details["left_out"] == 12 - len(usable)
     # Nothing changes in the eyes of this method, so that it is always too high: share is as large
     # as may be, and that is told.
-    assert model.share == calibration.BOUNDS["share"][1]
+    assert model.share == calibration_fit.BOUNDS["share"][1]
     assert "share" in results.details["at_limit"]
 
 

@@ -27,7 +27,7 @@ from headcount.command_options import (
 )
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import counted, percent, times
+from headcount.wording import counted, percent
 
 if TYPE_CHECKING:
     from headcount.backtest_result import Backtest
@@ -171,21 +171,13 @@ def _show(data: Pilot, found: list[Backtest]) -> None:
 
 
 def _show_one(result: Backtest) -> None:
+    from headcount.backtest_result import cells
+
     terminal.say(
         f"What would have been forecast from fewer of the {result.n_classes:,} classes, on average "
         "over random subsets:\n"
     )
-    rows = [
-        [
-            f"{step.n_classes:,}",
-            times(step.ratio),
-            percent(sum(step.forecasts) / len(step.forecasts)),
-            _points(step.error),
-            f"{100 * step.bias:+.1f}",
-            "-" if step.coverage is None else percent(step.coverage),
-        ]
-        for step in result.steps
-    ]
+    rows = [cells(step) for step in result.steps]
     names = [
         "from classes",
         "times fewer",

@@ -236,6 +236,22 @@ class Backtest:
         )
 
 
+def cells(step: BacktestStep) -> list[str]:
+    """Return a step as a table shows it.
+
+    From how many classes, times as many were forecast, mean forecast, mean error and bias in
+    points, and how many intervals held what was measured.
+    """
+    return [
+        f"{step.n_classes:,}",
+        times(step.ratio),
+        percent(sum(step.forecasts) / len(step.forecasts)),
+        f"{100 * step.error:.1f}",
+        f"{100 * step.bias:+.1f}",
+        "-" if step.coverage is None else percent(step.coverage),
+    ]
+
+
 def best_first(found: Iterable[Backtest]) -> list[Backtest]:
     """Put first the method that reaches farthest, then that which is off least on the way."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,16 +52,25 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse a picture that cannot be written before any work is done."""
+def check_output(
+    output: Path | None, inputs: Sequence[Path], right_kind: Callable[[Path], None] | None = None
+) -> None:
+    """Refuse a file that cannot be written, or is of the wrong kind, before any work is done."""
     if output is None:
         return
-    from headcount.plotting import check_picture
     from headcount.writing import check_writable, refuse_overwriting
 
     refuse_overwriting(output, inputs)
-    check_picture(output)
+    if right_kind is not None:
+        right_kind(output)
     check_writable(output)
+
+
+def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse a picture that cannot be written before any work is done."""
+    from headcount.plotting import check_picture
+
+    check_output(output, inputs, check_picture)
 
 
 def one_format(as_json: bool, as_csv: bool) -> None:
@@ -72,14 +81,11 @@ def one_format(as_json: bool, as_csv: bool) -> None:
 
 def check_report(report: Path | None, inputs: Sequence[Path]) -> None:
     """Refuse a report that cannot be written before any work is done."""
-    if report is None:
+    if report is None:  # asked first: the page needs packages that others do without
         return
     from headcount.report import check_report as check_page
-    from headcount.writing import check_writable, refuse_overwriting
 
-    refuse_overwriting(report, inputs)
-    check_page(report)
-    check_writable(report)
+    check_output(report, inputs, check_page)
 
 
 def write_page(

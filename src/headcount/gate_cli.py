@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import typer
 
 from headcount import terminal
-from headcount.command_options import AsJson, Classes, Jobs, Method, Seed, numbers_of
+from headcount.command_options import AsJson, Classes, Jobs, Method, Seed, check_output, numbers_of
 from headcount.errors import (
     DataError,
     HeadcountError,
@@ -80,7 +80,7 @@ def gate(
     """
     if as_json and github:
         raise ParameterError("--json and --github both print to stdout; choose one.")
-    _check_output(junit, [*pilot.inputs, *([] if baseline is None else [baseline])])
+    check_output(junit, [*pilot.inputs, *([] if baseline is None else [baseline])])
     asked = {
         "classes": classes,
         "method": method,
@@ -213,14 +213,6 @@ def _baseline(path: Path) -> Baseline:
         return Baseline.from_dict(held)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from error
-
-
-def _check_output(output: Path | None, inputs: list[Path]) -> None:
-    if output is not None:
-        from headcount.writing import check_writable, refuse_overwriting
-
-        refuse_overwriting(output, inputs)
-        check_writable(output)
 
 
 def _write(path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ from headcount.plotting.roc_lines import (
     finest_share,
     first_rate,
     law_of,
+    measured,
     points,
     table_roc,
 )
@@ -69,8 +70,9 @@ class DiscriminabilityDisplay(Display):
     @classmethod
     def from_pilot(cls, pilot: Pilot) -> Self:
         """Take what was measured: for each probe, the share of wrong classes that it beats."""
-        measured = _measured(reversed_roc(pilot), bool(pilot.censored.any()))
-        return cls(measured, finest_share(pilot.n_classes))
+        censored = bool(pilot.censored.any())
+        curves = measured(reversed_roc(pilot), censored, MEASURED, AT_WORST, AT_BEST)
+        return cls(curves, finest_share(pilot.n_classes))
 
     @classmethod
     def from_forecast(cls, forecast: Forecast) -> Self:
@@ -79,8 +81,9 @@ class DiscriminabilityDisplay(Display):
         Refused for methods that give no law of favorability.
         """
         law = law_of(forecast)
-        measured = _measured(table_roc(forecast), forecast.observed.censored)
-        return cls(measured | {ESTIMATED: law.reversed_roc()}, finest_of(forecast))
+        censored = forecast.observed.censored
+        curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
+        return cls(curves | {ESTIMATED: law.reversed_roc()}, finest_of(forecast))
 
     @classmethod
     def from_favorability(cls, law: Favorability) -> Self:
@@ -117,9 +120,3 @@ class DiscriminabilityDisplay(Display):
         faint_grid(ax)
         legend(ax)
         return self
-
-
-def _measured(curve: ROCCurve, censored: bool) -> dict[str, ROCCurve]:
-    if censored:
-        return dict(zip((AT_WORST, AT_BEST), curve.limits, strict=True))
-    return {MEASURED: curve}

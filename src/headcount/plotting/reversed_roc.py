@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from headcount import arrays
 from headcount.favorability import Favorability
 from headcount.plotting.display import Display
-from headcount.plotting.roc_lines import bent, finest_of, first_rate, law_of, points, table_roc
+from headcount.plotting.roc_lines import (
+    bent,
+    finest_of,
+    first_rate,
+    law_of,
+    measured,
+    points,
+    table_roc,
+)
 from headcount.plotting.style import BLUE, GREEN, GREY, ORANGE, faint_grid, legend, share_axis
 from headcount.roc import ROCCurve, reversed_roc
 
@@ -77,10 +85,8 @@ class ReversedROCDisplay(Display):
             Add the ordinary ROC, averaged over classes, if the pilot has scores and probes of two
             classes or more. That takes two passes over the scores.
         """
-        curve = reversed_roc(pilot)
-        curves = {REVERSED: curve}
-        if pilot.censored.any():
-            curves = dict(zip((AT_WORST, AT_BEST), curve.limits, strict=True))
+        censored = bool(pilot.censored.any())
+        curves = measured(reversed_roc(pilot), censored, REVERSED, AT_WORST, AT_BEST)
         several = pilot.labels is not None and len(np.unique(pilot.labels)) > 1
         if ordinary and pilot.has_scores and several:
             from headcount.ordinary_roc import class_averaged_roc
@@ -95,10 +101,9 @@ class ReversedROCDisplay(Display):
         Refused for methods that give no law of favorability.
         """
         estimated = law_of(forecast).reversed_roc()
-        measured = dict(zip((AT_WORST, AT_BEST), table_roc(forecast).limits, strict=True))
-        if not forecast.observed.censored:
-            measured = {MEASURED: table_roc(forecast)}
-        return cls(measured | {ESTIMATED: estimated}, finest_of(forecast))
+        censored = forecast.observed.censored
+        curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
+        return cls(curves | {ESTIMATED: estimated}, finest_of(forecast))
 
     @classmethod
     def from_favorability(cls, law: Favorability) -> Self:

@@ -37,6 +37,15 @@ def table_roc(forecast: Forecast) -> ROCCurve:
     return ROCCurve(rate, rate, table.weights, table.censored)
 
 
+def measured(
+    curve: ROCCurve, censored: bool, whole: str, at_worst: str, at_best: str
+) -> dict[str, ROCCurve]:
+    """Return the curve of a pilot by name, or its limits where censored probes leave it open."""
+    if censored:
+        return dict(zip((at_worst, at_best), curve.limits, strict=True))
+    return {whole: curve}
+
+
 def finest_of(forecast: Forecast) -> float:
     """Return the smallest share of classes that the pilot behind a forecast can tell from none."""
     return finest_share(forecast.n_classes)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from headcount import __version__
 from headcount.answers import Forecast
-from headcount.backtest_result import Backtest
+from headcount.backtest_result import Backtest, cells
 from headcount.estimators import METHODS
 from headcount.pilot import Pilot
 from headcount.report.contents import BacktestPart, Table
 from headcount.summary import ClassNote
-from headcount.wording import counted, percent, plain, times
+from headcount.wording import counted, percent, plain
 
 
 def size_of(n_classes: int, n_probes: int) -> str:
@@ -91,18 +91,8 @@ def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
         return BacktestPart(("No back-test was run, so there are no intervals.",), of=plain(of))
     if not found.steps:
         return BacktestPart(found.sentences(), of=plain(of))
-    rows = [
-        [
-            f"{step.n_classes:,}",
-            times(step.ratio),
-            percent(sum(step.forecasts) / len(step.forecasts)),
-            percent(found.observed),
-            f"{100 * step.error:.1f}",
-            f"{100 * step.bias:+.1f}",
-            "-" if step.coverage is None else percent(step.coverage),
-        ]
-        for step in found.steps
-    ]
+    shown = [cells(step) for step in found.steps]
+    rows = [[*row[:3], percent(found.observed), *row[3:]] for row in shown]
     columns = (
         "from classes", "times fewer", "forecast", "measured", "off by (points)",
         "too high or low", "within its 90% interval",
