@@ -38,6 +38,21 @@ def test_npz_with_class_names_takes_column_numbers_as_labels(npz):
     assert counts(pilot) == COUNTS
 
 
+def test_an_unknown_compression_is_named(tmp_path):
+    path = tmp_path / "pilot.npz"
+    np.savez_compressed(path, scores=SCORES, labels=LABELS)
+    held = bytearray(path.read_bytes())
+    # The field of the method, in the header of each member and in the list at the end.
+    for header, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = held.find(header)
+        while at >= 0:
+            held[at + offset : at + offset + 2] = (97).to_bytes(2, "little")
+            at = held.find(header, at + 4)
+    path.write_bytes(held)
+    with pytest.raises(DataError, match=r"pilot\.npz is compressed in a way"):
+        load(path)
+
+
 def test_compressed_npz(tmp_path):
     np.savez_compressed(tmp_path / "pilot.npz", scores=SCORES, labels=LABELS)
     assert counts(load(tmp_path / "pilot.npz")) == COUNTS

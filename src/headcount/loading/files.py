@@ -48,13 +48,17 @@ def read_npz(path: Path, memory_limit: int | None = None) -> dict[str, NDArray[A
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
             return {m.filename[:-4]: _read_member(archive, m, limit, path) for m in members}
-    # The last is what zipfile raises for a compression it does not know.
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise DataError(
             f"{path.name} is not a complete npz file (truncated, or something else); "
             "write it again with numpy.savez."
         ) from error
-    except RuntimeError as error:  # what zipfile raises for a password
+    except NotImplementedError as error:  # what zipfile raises for a compression it does not know
+        raise DataError(
+            f"{path.name} is compressed in a way that cannot be read; write it again with "
+            "numpy.savez_compressed."
+        ) from error
+    except RuntimeError as error:  # what it raises for a password
         raise DataError(
             f"{path.name} is protected by a password; write it again without one."
         ) from error
