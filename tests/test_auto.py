@@ -146,9 +146,10 @@ def test_weights_are_small_and_several_networks_agree_roughly(pilot):
 def test_networks_vote_as_far_as_their_problems_reached(pilot):
     seen = gathered(pilot)
     held = auto_network.networks()
-    known = [weights for weights in held if "limits" in weights]
-    assert 0 < len(known) < len(held)
-    full, none = known[0]["limits"]
+    limited = [weights for weights in held if "limits" in weights]
+    assert 0 < len(limited) < len(held)
+    lowest, low, full, none = max((one["limits"] for one in limited), key=lambda ends: ends[0])
+    assert lowest < low < full < none
 
     def curve(odds):
         base = seen.base.copy()
@@ -165,6 +166,12 @@ def test_networks_vote_as_far_as_their_problems_reached(pilot):
     got, runs = curve((full + none) / 2)
     weights = np.where(broad, 1.0, 0.5)
     np.testing.assert_allclose(got, weights @ runs / weights.sum())
+    everywhere = np.array(["limits" not in one or one["limits"][0] < -9 for one in held])
+    got, runs = curve((lowest + low) / 2)
+    weights = np.where(everywhere, 1.0, 0.5)
+    np.testing.assert_allclose(got, weights @ runs / weights.sum())
+    got, runs = curve(lowest)
+    np.testing.assert_allclose(got, runs[everywhere].mean(axis=0))
 
 
 def test_reference_sums_are_integrals():

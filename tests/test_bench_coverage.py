@@ -10,7 +10,7 @@ from matplotlib import image
 from scipy.special import expit, logit, ndtri
 
 from bench_tools import Choosy, lasting
-from headcount import DataError, ParameterError, Pilot, cli, observed_error, simulate
+from headcount import DataError, ParameterError, Pilot, assessing, cli, observed_error, simulate
 from headcount.bench import coverage, coverage_pilots, coverage_records
 from headcount.bench.runner import JOURNAL, Settings
 from headcount.error_model import MODEL, ErrorModel
@@ -101,7 +101,10 @@ def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     assert [row["ratio"] for row in pooled] == list(ratios)
     for row in pooled:
         assert row["coverage"] == pytest.approx(0.9, abs=0.0026)
-        assert row["below"] == row["above"] == pytest.approx(0.05, abs=0.0013)
+        # Up to the pilot limits are those of counts, whose log odds are not quite normal.
+        uneven = 0.0013 if row["ratio"] > 1 else 0.004
+        assert row["below"] == pytest.approx(0.05, abs=uneven)
+        assert row["above"] == pytest.approx(0.05, abs=uneven)
         assert row["standard_error"] == pytest.approx(np.sqrt(0.09 / n), rel=0.02)
         assert row["pilots"] == n
     # Each part of the model matters: without it, at the largest ratio, too few are held.
@@ -171,8 +174,8 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
 
 
 def test_a_record_gives_the_interval_of_the_forecast_itself():
+    from headcount.assessing import assess
     from headcount.backtesting import backtest
-    from headcount.uncertainty import assess
 
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     ks = [12, 24, 120]
@@ -218,7 +221,7 @@ def test_marks_follow_the_method_and_its_code_but_not_what_was_learned(monkeypat
             )
             return coverage_records.mark(ProbitNormal())
 
-    learned, formulas = coverage_records.error_model, coverage_records.uncertainty
+    learned, formulas = coverage_records.error_model, assessing
     assert with_text(learned, "growth=1.06", "growth=9.9") == first
     assert with_text(formulas, "POINTS = 12", "POINTS = 13") != first
     assert with_text(formulas, "np.mean(said)", "np.median(said)") != first

@@ -111,7 +111,7 @@ def test_nothing_held_out_is_learned_from():
     for number in range(300):
         n_classes, per_class, members = learn.sizes(number)
         assert learn.SIZES[0] <= n_classes <= learn.SIZES[1]
-        assert 1 <= per_class <= 20
+        assert 1 <= per_class <= learn.MOST_PER_CLASS
         assert n_classes * per_class <= learn.MOST_PROBES
         assert min(12, n_classes) <= members <= n_classes
 

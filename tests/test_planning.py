@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import headcount
 from command_line import N_CLASSES, read_json
@@ -45,12 +45,9 @@ class Doubts:
     def extrapolation(self, k):
         return self.slope * np.log10(np.maximum(np.asarray(k) / 100, 1))
 
-    def multiplier(self, confidence, k):
-        return {0.0: 0.0, 0.9: Z}[confidence]
-
-    def band(self, accuracy, k, confidence):
-        assert confidence == 0
-        return accuracy, accuracy
+    def limits(self, accuracy, k, error, confidence):
+        assert confidence == 0.9
+        return expit(logit(accuracy) - Z * error), expit(logit(accuracy) + Z * error)
 
 
 def model(k=1000, **errors):

@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit, logit
 
@@ -11,10 +13,11 @@ from headcount import (
     observe,
     simulate,
 )
+from headcount.assessing import NOISE, RIDGE, assess
 from headcount.backtest_result import Backtest, BacktestStep
 from headcount.error_model import ErrorModel
 from headcount.risk.asymptotics import accuracy_standard_error
-from headcount.uncertainty import KINDS, NOISE, RIDGE, Uncertainty, assess
+from headcount.uncertainty import KINDS, Uncertainty
 from interval_pilots import bare, counts, gaussian
 
 
@@ -48,13 +51,70 @@ def test_band_follows_the_formula():
     lower, upper = made_up().band(0.6, 1000, 0.9)
     middle = logit(0.6) + 0.4 * 0.25  # the back-test was too low, so the truth is higher
     np.testing.assert_allclose([lower, upper], expit([middle - 2 * spread, middle + 2 * spread]))
-    lower, upper = made_up().band(0.8, 100, 0.9)
-    # Up to the pilot's size nothing learned is in it: Student's t, K - 1 degrees of freedom.
-    reach = 0.3 * stats.t(99).ppf(0.95)
-    np.testing.assert_allclose([lower, upper], expit([logit(0.8) - reach, logit(0.8) + reach]))
     lower, upper = made_up(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.7 * x) + (0.2 * x**0.5) ** 2 + 0.075**2)
     np.testing.assert_allclose([lower, upper], expit([middle - spread, middle + spread]))
+
+
+def jeffreys(accuracy, spread, n_classes):
+    """Limits at 90%: as many probes as have the spread, less for Student's t."""
+    n = accuracy * (1 - accuracy) / spread**2
+    n *= (stats.norm.ppf(0.95) / stats.t(n_classes - 1).ppf(0.95)) ** 2
+    return stats.beta(n * accuracy + 0.5, n * (1 - accuracy) + 0.5).ppf([0.05, 0.95])
+
+
+def test_up_to_the_pilot_limits_are_jeffreys():
+    # Nothing learned is in them: with 0.3 for log odds, 0.3 * 0.8 * 0.2 for the accuracy.
+    np.testing.assert_allclose(made_up().band(0.8, 100, 0.9), jeffreys(0.8, 0.048, 100))
+    other = PLAIN.__class__(**vars(PLAIN) | {"quantiles": (0.0, 3.0, 4.0)})
+    assert made_up().band(0.8, 100, 0.9) == made_up(model=other).band(0.8, 100, 0.9)
+    # One error in 5,000 is less than half of one in 500 probes, whose log odds the error is of.
+    spread = 0.1 * 0.001 * 0.999
+    np.testing.assert_allclose(made_up().band(0.9998, 10, 0.9)[0], jeffreys(0.9998, spread, 100)[0])
+
+
+def test_between_k_and_twice_k_limits_go_over_in_log_k():
+    known = made_up(growth=np.zeros(3), bias=np.zeros(3))
+    near = logit(jeffreys(0.8, float(known.error(141)) * 0.16, 100))
+    far = logit(0.8) + 2 * float(known.error(141)) * np.array([-1, 1])
+    part = math.log2(1.41)
+    expected = expit((1 - part) * near + part * far)
+    np.testing.assert_allclose(known.band(0.8, 141, 0.9), expected)
+
+
+@given(
+    wrong=st.integers(0, 300),
+    k=st.integers(2, 400),
+    error=st.floats(1e-3, 2),
+    confidence=st.floats(0.05, 0.99),
+)
+def test_limits_hold_the_estimate_and_grow_with_confidence(wrong, k, error, confidence):
+    known = made_up(observed_error=np.full(3, error))
+    accuracy = 1 - wrong / 300
+    lower, upper = known.band(accuracy, k, confidence)
+    assert 0 <= lower <= accuracy <= upper <= 1
+    wider = known.band(accuracy, k, confidence + 0.005)
+    assert wider[0] <= lower + 1e-12 and wider[1] >= upper - 1e-12
+
+
+@pytest.mark.parametrize("errors_expected", [0.5, 1.4, 3.0, 10.0])
+def test_intervals_of_few_errors_cover_without_waste(errors_expected):
+    """No interval from a count covers 90% everywhere: at least 85%, and narrower than exact ones."""
+    n, truth = 84, 1 - errors_expected / 84
+    covered = width = exact = 0.0
+    for wrong in range(n + 1):
+        accuracy = 1 - wrong / n
+        shown = np.clip(accuracy, 0.5 / n, 1 - 0.5 / n)
+        error = math.sqrt(1 / (n * shown * (1 - shown)))
+        known = made_up(n_classes=n, n_probes=n, observed_error=np.full(3, error))
+        lower, upper = known.band(accuracy, n, 0.9)
+        chance = stats.binom(n, 1 - truth).pmf(wrong)
+        covered += chance * (lower <= truth <= upper)
+        width += chance * float(upper - lower)
+        ends = stats.binomtest(wrong, n).proportion_ci(0.9, "exact")
+        exact += chance * (ends.high - ends.low)
+    assert covered > 0.85
+    assert width < 1.02 * exact  # Student's t adds one hundredth
 
 
 def test_quantiles_go_over_from_measured_to_learned_between_k_and_twice_k():

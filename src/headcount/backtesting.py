@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.asking import asked_classes
+from headcount.assessing import with_coverage
 from headcount.backtest_exchange import check_tolerance
 from headcount.backtest_result import TOLERANCE, Backtest, BacktestStep
 from headcount.errors import silence
@@ -18,7 +19,6 @@ from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.subsampling import Refits, Subsamples, curve_grid, refits, sampler_for
-from headcount.uncertainty import with_coverage
 from headcount.wording import counted
 
 Floats = NDArray[np.float64]

@@ -330,16 +330,9 @@ def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | 
     known = [held.uncertainty for held in made if held.uncertainty is not None]
     if len(known) < len(made):
         return None
-    middles = []
-    for held, u in zip(made, known, strict=True):
-        value = np.asarray(held.accuracy(grid))
-        # An interval of no width, which holds the estimate: its other end is the middle, where
-        # the back-test would have the estimate.
-        ends = u.band(value, grid, 0.0)
-        middles.append(logit(np.clip(ends[0] + ends[1] - value, EDGE, 1 - EDGE)))
     return _Gap(
         grid,
-        np.array(middles),
+        np.array([u.middle(m.accuracy(grid), grid) for m, u in zip(made, known, strict=True)]),
         np.array([u.error(grid) for u in known]),
         shared,
         lambda confidence: np.max([u.multiplier(confidence, grid) for u in known], axis=0),

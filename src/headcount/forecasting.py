@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
 from headcount.asking import asked_classes
+from headcount.assessing import assess
 from headcount.backtesting import backtest as run_backtest
 from headcount.checks import finding, run_checks
 from headcount.errors import (
@@ -20,10 +21,6 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.loading import as_pilot
 from headcount.observed import observe
-from headcount.uncertainty import assess
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from headcount import arrays
 from headcount.answers import Forecast
@@ -29,7 +28,6 @@ SCHEMA = 1
 FEWEST, MOST = 2 * LEAST_HALF, 10_000_000
 PER_CLASS = (1, 2, 5, 10, 20)
 STEPS = 400
-EDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -256,9 +254,6 @@ class _Model:
     def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
         self.made, self.u, self.k = made, u, k
         self.value = float(made.accuracy(k))
-        # An interval of no width, which holds the estimate: its other end is the middle.
-        ends = u.band(self.value, k, 0.0)
-        self.middle = float(logit(np.clip(ends[0] + ends[1] - self.value, EDGE, 1 - EDGE)))
         whole = u.class_variance + u.probe_variance
         self.by_probes = u.probe_variance / whole if whole > 0 else 0.0
         self.own = u.probes_per_class
@@ -281,8 +276,9 @@ class _Model:
         """Half the width of the interval to expect."""
         sizes = np.asarray(classes, dtype=np.float64)
         error = np.sqrt(self.sampling(sizes, per_class) + self.extrapolation(sizes))
-        reach = self.u.multiplier(self.made.confidence, self._beyond(sizes)) * error
-        return np.asarray(expit(self.middle + reach) - expit(self.middle - reach)) / 2
+        at = self._beyond(sizes)
+        lower, upper = self.u.limits(self.value, at, error, self.made.confidence)
+        return np.asarray(upper - lower) / 2
 
     def fewest(self, half_width: float, per_class: float) -> int | None:
         """Return the smallest number of classes that brings the interval down to a width."""

@@ -20,11 +20,27 @@ the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`
    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
 
 J being the standard error at K and v the variance over the halves. The quantiles of z are those
-found on the simulated problems from 2 K on, and up to K, where nothing is assumed, those of
-Student's t with K - 1 degrees of freedom; in between they go over in log k.
+found on the simulated problems.
+
+**Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
+from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
+with n = 1 / (A (1 - A) s^2) as many independent probes as would have the standard error s, a little
+fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, accuracies down to
+the one that gives so many in a row with the chance left are possible [3]_. From K to 2 K these
+limits go over into the others, in log k.
 
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
 forecast, replaces the first two terms by that.
+
+References
+----------
+.. [1] E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected
+   number of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
+.. [2] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, Comparative study of confidence
+   intervals for proportions in complex sample surveys, Journal of Survey Statistics and
+   Methodology 7, 334-364, 2019.
+.. [3] L. D. Brown, T. T. Cai and A. DasGupta, Interval estimation for a binomial proportion,
+   Statistical Science 16, 101-133, 2001.
 """
 
 from __future__ import annotations
@@ -35,38 +51,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, stdtrit
+from scipy.special import betaincinv, expit, ndtri, stdtrit
 from scipy.special import logit as log_odds
 
 from headcount import arrays
-from headcount.backtest_result import Backtest
-from headcount.error_model import MODEL, STATED_MODEL, ErrorModel
+from headcount.error_model import MODEL, ErrorModel
 from headcount.errors import DataError, ParameterError
-from headcount.estimators import Extrapolator
-from headcount.observed import observe
-from headcount.observed_error import (
-    TINY,
-    of_log_odds,
-    probe_variance,
-    probes_per_class,
-    standard_error,
-)
-from headcount.pilot import Pilot
 from headcount.uncertainty_exchange import read_uncertainty
 
 Floats = NDArray[np.float64]
 
 KINDS = ("expected", "new_set", "grown_set")
-NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
-POINTS = 12  # numbers of classes up to K at which the jackknife is done
+LEAST_ERROR = 1e-6  # of log odds: less would ask for more probes than numbers can hold
+ROUND_OFF, EDGE = 1e-13, 1e-15
 
 
 @dataclass(frozen=True)
 class Uncertainty:
     """The error of a forecast at any number of classes, on the scale of log odds.
 
-    Made by `assess`: what the pilot and its back-test say, and what was learned about errors. Under
-    another `model` (see `under`) everything follows again, without refitting.
+    Made by `headcount.assessing.assess`: what the pilot and its back-test say, and what was
+    learned about errors. Under another `model` (see `under`) everything follows again, without
+    refitting.
 
     Attributes
     ----------
@@ -163,12 +169,16 @@ class Uncertainty:
         """Return the standard deviation of the error of the expected accuracy."""
         return np.hypot(self.sampling(k), self.extrapolation(k))
 
+    def middle(self, accuracy: Any, k: Any) -> Floats:
+        """Return log odds of estimates, less by how much they are expected to be too high."""
+        half = 0.5 / self.n_probes
+        values = np.clip(np.asarray(accuracy, dtype=np.float64), half, 1 - half)
+        return np.asarray(log_odds(values) - self._at(k, self.shift))
+
     def multiplier(self, confidence: float, k: Any) -> Floats:
-        """Return how many standard deviations to either side an interval takes."""
-        learned = self.model.multiplier(confidence)
-        measured = min(float(stdtrit(self.n_classes - 1, (1 + confidence) / 2)), learned)
-        past = np.log2(np.clip(arrays.class_counts(k) / self.n_classes, 1.0, 2.0))
-        return np.asarray(measured + past * (learned - measured))
+        """Return how many standard deviations to either side an interval takes, about."""
+        measured, learned = self._measured(confidence), self.model.multiplier(confidence)
+        return np.asarray(measured + self._past(k) * (learned - measured))
 
     def band(
         self,
@@ -195,11 +205,21 @@ class Uncertainty:
         """
         counts, values = arrays.class_counts(k), np.asarray(accuracy, dtype=np.float64)
         error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
-        half = 0.5 / self.n_probes
-        middle = log_odds(np.clip(values, half, 1 - half)) - self._at(counts, self.shift)
-        reach = self.multiplier(confidence, counts) * error
-        lower, upper = expit(middle - reach), expit(middle + reach)
+        return self.limits(values, counts, error, confidence)
+
+    def limits(
+        self, accuracy: Any, k: Any, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return lower and upper limits around accuracies whose log odds have given errors."""
+        counts, values = arrays.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+        middle, reach = self.middle(values, counts), self.model.multiplier(confidence) * error
+        past, near = self._past(counts), self._jeffreys(values, error, confidence)
+        lower, upper = (
+            expit((1 - past) * log_odds(end) + past * (middle + sign * reach))
+            for end, sign in zip(near, (-1, 1), strict=True)
+        )
         # With every probe right (or wrong) nothing speaks against one (or nought).
+        half = 0.5 / self.n_probes
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
         one = counts == 1
@@ -229,6 +249,34 @@ class Uncertainty:
             ) from error
 
     # -- inner workings -------------------------------------------------------------------------
+
+    def _past(self, k: Any) -> Floats:
+        """Return how far what was learned takes over: from zero at K to one at 2 K."""
+        return np.asarray(np.log2(np.clip(arrays.class_counts(k) / self.n_classes, 1.0, 2.0)))
+
+    def _measured(self, confidence: float) -> float:
+        """Return Student's quantile, which hardly any classes would make useless."""
+        student = float(stdtrit(self.n_classes - 1, (1 + confidence) / 2))
+        return min(student, self.model.multiplier(confidence))
+
+    def _jeffreys(
+        self, accuracy: Floats, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return the limits that as many independent probes would give as have this error.
+
+        Where all are right (or wrong), those that give so many in a row with the chance left.
+        """
+        half, tail = 0.5 / self.n_probes, (1 - confidence) / 2
+        shown = np.clip(accuracy, half, 1 - half)
+        spread = np.maximum(error, LEAST_ERROR) * shown * (1 - shown)
+        some_right, some_wrong = accuracy > ROUND_OFF, accuracy < 1 - ROUND_OFF
+        seen = np.where(some_right & some_wrong, accuracy * (1 - accuracy), shown * (1 - shown))
+        fewer = (ndtri(1 - tail) / self._measured(confidence)) ** 2
+        probes = fewer * seen / spread**2
+        right, wrong = accuracy * probes + 0.5, (1 - accuracy) * probes + 0.5
+        lower = np.where(some_wrong, betaincinv(right, wrong, tail), tail ** (1 / probes))
+        upper = np.where(some_right, betaincinv(right, wrong, 1 - tail), 1 - tail ** (1 / probes))
+        return np.clip(lower, EDGE, 1 - EDGE), np.clip(upper, EDGE, 1 - EDGE)
 
     def _at(self, k: Any, values: Floats) -> Floats:
         """Interpolate in log k; past the grid, go on as it ended."""
@@ -292,92 +340,3 @@ class Uncertainty:
             once = self.probe_variance if self.told_apart else self.class_variance
             probes = once * self.probes_per_class / often
         return np.asarray(self.class_variance * scale), np.asarray(probes * scale)
-
-
-def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
-    """Return how far forecasts from a pilot may be off.
-
-    Parameters
-    ----------
-    pilot : Pilot
-        What was measured.
-    backtest : Backtest
-        Of the same method on the same pilot; without steps where there are too few classes.
-    fitted : Extrapolator, optional
-        The fitted method, which may state its own error.
-    """
-    n_classes, grid, seen = pilot.n_classes, backtest.grid, observe(pilot)
-    half = 0.5 / pilot.n_probes
-    at_pilot = float(seen.accuracy(n_classes))
-    middle = np.clip(at_pilot, half, 1 - half)
-    inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
-    spread, shared = standard_error(pilot, seen, inside)
-    error = of_log_odds(pilot, seen, inside, spread)
-    x = np.log(np.maximum(grid / n_classes, 1.0))
-    whole = float(error[-1] * middle * (1 - middle)) ** 2
-    known = probe_variance(pilot)
-    stated = None if fitted is None else fitted.stated_error(grid / n_classes)
-    within = 0.0 if known is None else min(known, whole)
-    return Uncertainty(
-        n_classes=n_classes,
-        n_probes=pilot.n_probes,
-        grid=grid,
-        observed_error=np.interp(np.log(grid), np.log(inside), error),
-        growth=_growth(backtest, half, x),
-        bias=_bias(backtest, middle, half, x),
-        class_variance=whole - within,
-        probe_variance=within,
-        probes_per_class=probes_per_class(pilot),
-        observed=at_pilot,
-        shared_rivals=shared,
-        told_apart=known is not None and bool(spread[-1] > TINY),
-        stated=stated,
-        model=MODEL if stated is None else STATED_MODEL,
-    )
-
-
-def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> Backtest:
-    """Return a back-test that also says how many of its forecasts had the truth in reach.
-
-    A forecast of K from m classes has the sampling error that the pilot has, times sqrt(K / m),
-    and what was learned about extrapolating so far; the halves are not asked again.
-    """
-    last, half = np.array([pilot.n_classes]), 0.5 / pilot.n_probes
-    seen = observe(pilot)
-    here = of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])
-    measured = log_odds(np.clip(backtest.observed, half, 1 - half))
-    steps = []
-    for step in backtest.steps:
-        x = np.log(step.ratio)
-        sampling = here[0] ** 2 * step.ratio * np.exp(MODEL.growth * MODEL.blind_growth * x)
-        error = np.sqrt(sampling + (MODEL.scale * x**MODEL.power) ** 2)
-        apart = np.abs(log_odds(np.clip(step.forecasts, half, 1 - half)) - measured)
-        held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
-        steps.append(replace(step, coverage=held))
-    return replace(backtest, steps=tuple(steps))
-
-
-def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
-    """Mean error of the back-test's log odds, as a straight line in the logarithm of the ratio.
-
-    Steps from fewer classes are noisier and count less; a ridge keeps the slope small where all
-    of them are.
-    """
-    total, squares = 0.0, RIDGE
-    for step in backtest.steps:
-        said = log_odds(np.clip(step.forecasts, half, 1 - half))
-        weight, at = 1 / (float(np.var(said)) + NOISE**2), float(np.log(step.ratio))
-        total += weight * at * float(np.mean(said) - log_odds(middle))
-        squares += weight * at**2
-    return total / squares * x
-
-
-def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
-    """Logarithm of how much the variance over the halves grows beyond the pilot's size."""
-    if len(backtest.halves) < 2:
-        return None
-    spread = log_odds(np.clip(backtest.halves, half, 1 - half)).var(axis=0, ddof=1)
-    here = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
-    if here <= TINY:  # all right or all wrong, but for round-off
-        return None
-    return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)

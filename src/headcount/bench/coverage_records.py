@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import error_model, uncertainty
+from headcount import error_model
 from headcount.asking import either
+from headcount.assessing import assess
 from headcount.backtesting import backtest
 from headcount.bench.journal import Record
 from headcount.bench.methods import rounded, stamp
@@ -30,7 +31,7 @@ from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
 from headcount.observed import observe
 from headcount.pilot import Pilot
-from headcount.uncertainty import Uncertainty, assess
+from headcount.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ WIDEST = 1.3
 SETS = ("new_set", "grown_set")
 # Code besides the estimators' that records depend on.
 CODE = (
+    "headcount.assessing",
     "headcount.backtesting",
     "headcount.subsampling",
     "headcount.thinning",
@@ -152,9 +154,6 @@ def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
         source = inspect.getsource(import_module(name))
         whole.update(ast.dump(ast.parse(source)).encode())
     whole.update(repr(sorted(Uncertainty.__dataclass_fields__)).encode())
-    for node in ast.parse(inspect.getsource(uncertainty)).body:
-        if not isinstance(node, ast.ClassDef):
-            whole.update(ast.dump(node).encode())
     return whole.hexdigest()[:8]
 
 

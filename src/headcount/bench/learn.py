@@ -1,17 +1,19 @@
 """Training the default forecast on random problems.
 
-    python -m headcount.bench.learn generate FOLDER --part 0 --parts 11 --seconds 330
-    python -m headcount.bench.learn judged FOLDER
-    python -m headcount.bench.learn train FOLDER --seed 0 --seconds 550 --out OUT
+    python -m headcount.bench.learn generate BROAD --part 0 --parts 6 --seconds 310
+    python -m headcount.bench.learn generate MODERATE --moderate --part 0 --parts 5 --seconds 310
+    python -m headcount.bench.learn judged BROAD
+    python -m headcount.bench.learn train BROAD --seed 0 --seconds 550 --out OUT
+    python -m headcount.bench.learn train BROAD MODERATE --limits both --seed 2 --out OUT
+    python -m headcount.bench.learn train MODERATE --limits moderate --seed 3 --out OUT
     python -m headcount.bench.learn pack OUT --out src/headcount/estimators/learned
 
-The first makes groups of random problems (several processes may share the work; what is there is
-not made again), the second those that networks are judged by, the third trains a network on the
-former and goes on from where it was stopped, the last joins several into the file that is shipped.
-With `--moderate`, into another folder, problems are milder and the networks know their limits; the
-file that is shipped holds three of either kind. One GPU will do; several processes share it well
-only under MPS. No real data are used, nor the families in `headcount.bench.problems.HELD_OUT`,
-which are made only to judge.
+`generate` makes groups of random problems (several processes may share the work; what is there is
+not made again), `judged` those that networks are judged by. `train` trains a network and goes on
+from where it was stopped; its limits say for which pilots it will be heard (`LIMITS`). `pack` joins
+several into the file that is shipped, which holds two of each kind.
+One GPU will do; several processes share it well only under MPS. No real data are used, nor the
+families in `headcount.bench.problems.HELD_OUT`, which are made only to judge.
 """
 
 from __future__ import annotations
@@ -39,12 +41,16 @@ from headcount.estimators.evidence import RATIOS, class_counts
 GROUP = 128  # problems made together
 SIZES = (18, 800)  # classes of a pilot
 MOST_PROBES = 5000  # of a pilot
+MOST_PER_CLASS = 60
 PLAIN_SHARE = 0.35
 TRUTH = {"classes": (8192, 16384), "probes": (4096, 8192)}  # for few classes, and for many
 FEW = 128
-# Log odds of being right among the pilot's classes (92% and 97%) between which networks that
-# learned from moderate problems lose their say.
-LIMITS = (2.5, 3.5)
+# Log odds of being right among the pilot's classes where networks are heard: not at all up to the
+# first, in full between the next two (35% and 92%), not at all from the last (97%). Moderate
+# problems end at 20% and 99%; of both kinds together few are nearly perfect. No log odds are as low
+# as -19.
+LIMITS = {"moderate": (-1.1, -0.6, 2.5, 3.5), "both": (-20.0, -19.0, 2.5, 3.5)}
+MODERATE_SEED = 10**7  # groups from here on are moderate
 JUDGED_SEED = 10**8  # groups from here on are not learned from
 # Settings of paper 001: dimensions, variance, law of classes, law of points.
 LAWS = ("normal", "uniform")
@@ -69,7 +75,7 @@ def sizes(number: int) -> tuple[int, int, int]:
     elif usual < 0.52:
         per_class = 1
     else:
-        per_class = int(np.exp(rng.uniform(0, math.log(21))))
+        per_class = int(np.exp(rng.uniform(0, math.log(MOST_PER_CLASS + 1))))
     per_class = min(per_class, max(1, MOST_PROBES // n_classes))
     members = n_classes
     if rng.random() < 0.12:
@@ -187,7 +193,8 @@ def generate(
     folder.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
     done = 0
-    for number in range(part, most, parts):
+    first = MODERATE_SEED if moderate else 0
+    for number in range(first + part, first + most, parts):
         if time.perf_counter() - begun > seconds:
             break
         path = folder / f"train_{number:06d}.pt"
@@ -277,7 +284,12 @@ def _heard(net: Any, group: network.Group, at: int) -> tuple[Any, Any, Any]:
 
 
 def run_training(
-    folder: Path, out: Path, seed: int, seconds: float, device: str, moderate: bool = False
+    folders: Sequence[Path],
+    out: Path,
+    seed: int,
+    seconds: float,
+    device: str,
+    limits: str | None = None,
 ) -> None:
     """Train one network on what was generated, and write its weights and what it is worth."""
     torch = torch_module()
@@ -285,9 +297,14 @@ def run_training(
     place = torch.device(device)
     torch.backends.cuda.matmul.allow_tf32 = True
     out.mkdir(parents=True, exist_ok=True)
-    groups = [network.Group.read(path, place) for path in sorted(folder.glob("train_*.pt"))]
+    groups = [
+        network.Group.read(path, place)
+        for folder in folders
+        for path in sorted(folder.glob("train_*.pt"))
+    ]
     judges = {
         path.stem.removeprefix("judge_"): network.Group.read(path, place)
+        for folder in folders
         for path in sorted(folder.glob("judge_*.pt"))
     }
     loaded = time.perf_counter() - begun
@@ -300,12 +317,16 @@ def run_training(
             {name: {k: round(v, 4) for k, v in row.items()} for name, row in said.items()}
         ), flush=True)  # fmt: skip
         held = network.weights(net)
-        if moderate:
-            held["limits"] = np.array(LIMITS, dtype=np.float32)
+        if limits is not None:
+            held["limits"] = np.array(LIMITS[limits], dtype=np.float32)
         np.savez(out / f"network{seed}.npz", **held)
 
     net = network.train(
-        groups, seed=seed, seconds=seconds - loaded, save=folder / f"state{seed}.pt", judge=judge
+        groups,
+        seed=seed,
+        seconds=seconds - loaded,
+        save=folders[0] / f"state{seed}.pt",
+        judge=judge,
     )
     judge(net)
 
@@ -325,7 +346,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="headcount.bench.learn", description=__doc__)
     parser.add_argument("task", choices=("generate", "judged", "train", "pack"))
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--parts", type=int, default=1)
@@ -334,19 +355,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--moderate", action="store_true")
+    parser.add_argument("--limits", choices=tuple(LIMITS))
     parser.add_argument("--out", type=Path, default=Path())
     said = parser.parse_args(arguments)
+    first = said.folder[0]
     if said.task == "generate":
         generate(
-            said.folder, said.device, said.part, said.parts, said.seconds, said.groups, said.size,
+            first, said.device, said.part, said.parts, said.seconds, said.groups, said.size,
             said.moderate,
         )  # fmt: skip
     elif said.task == "judged":
-        generate_judged(said.folder, said.device, said.size)
+        generate_judged(first, said.device, said.size)
     elif said.task == "pack":
-        pack(said.folder, said.out)
+        pack(first, said.out)
     else:
-        run_training(said.folder, said.out, said.seed, said.seconds, said.device, said.moderate)
+        run_training(said.folder, said.out, said.seed, said.seconds, said.device, said.limits)
 
 
 if __name__ == "__main__":

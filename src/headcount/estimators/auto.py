@@ -20,7 +20,7 @@ from headcount.pilot import Pilot
 Floats = NDArray[np.float64]
 
 # Sizes of pilots between which the correction counts in full, and beyond which not at all.
-CLASSES = (8, 18, 4000, 40_000)
+CLASSES = (8, 40, 4000, 40_000)
 MEMBERS = (4, 12, 20_000, 200_000)
 UNLIKE = (6.0, 12.0)  # standardised features of the whole: trusted up to, and not from
 COARSE = (0.35, 0.7)  # shares of equal scores: used up to, and not from

@@ -1,9 +1,9 @@
 """The learned part of the default forecast, run in NumPy.
 
-`headcount.bench.learn_network` says how the network is built and trains it. Several trained from
-other first weights are averaged. Some learned from moderate problems only (`limits`), without
-nearly perfect recognisers among them; these have no say where a pilot is one. Their weights lie
-beside this module, in half precision.
+`headcount.bench.learn_network` says how the network is built and trains it. Several, trained from
+other first weights and on problems of several kinds, are averaged. Some have `limits`: they learned
+from few recognisers that are nearly perfect, or from none that are nearly useless either, and have
+no say where a pilot is one. Their weights lie beside this module, in half precision.
 """
 
 from __future__ import annotations
@@ -55,15 +55,16 @@ def forecast(evidence: Evidence) -> tuple[Floats, Floats]:
 
 
 def vote(weights: Weights, evidence: Evidence) -> float:
-    """Return how much a network counts: less where the pilot has fewer errors than it learned from.
+    """Return how much a network counts: less where the pilot is unlike what it learned from.
 
-    Its limits are the log odds of being right among the pilot's classes up to which it counts in
-    full, and from which on not at all.
+    Its limits are log odds of being right among the pilot's classes: it counts in full between the
+    inner two, and not at all beyond the outer two.
     """
     if "limits" not in weights:
         return 1.0
-    full, none = weights["limits"]
-    return smooth((none - evidence.base[N_SEEN - 1]) / (none - full))
+    lowest, low, high, highest = weights["limits"]
+    here = evidence.base[N_SEEN - 1]
+    return smooth(min((here - lowest) / (low - lowest), (highest - here) / (highest - high)))
 
 
 def smooth(share: float) -> float:

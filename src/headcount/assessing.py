@@ -1,0 +1,117 @@
+"""What a pilot and its back-test say about the errors of its forecast."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit as log_odds
+
+from headcount.backtest_result import Backtest
+from headcount.error_model import MODEL, STATED_MODEL
+from headcount.estimators import Extrapolator
+from headcount.observed import observe
+from headcount.observed_error import (
+    TINY,
+    of_log_odds,
+    probe_variance,
+    probes_per_class,
+    standard_error,
+)
+from headcount.pilot import Pilot
+from headcount.uncertainty import Uncertainty
+
+Floats = NDArray[np.float64]
+
+NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
+POINTS = 12  # numbers of classes up to K at which the jackknife is done
+
+
+def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
+    """Return how far forecasts from a pilot may be off.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        Of the same method on the same pilot; without steps where there are too few classes.
+    fitted : Extrapolator, optional
+        The fitted method, which may state its own error.
+    """
+    n_classes, grid, seen = pilot.n_classes, backtest.grid, observe(pilot)
+    half = 0.5 / pilot.n_probes
+    at_pilot = float(seen.accuracy(n_classes))
+    middle = np.clip(at_pilot, half, 1 - half)
+    inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
+    spread, shared = standard_error(pilot, seen, inside)
+    error = of_log_odds(pilot, seen, inside, spread)
+    x = np.log(np.maximum(grid / n_classes, 1.0))
+    whole = float(error[-1] * middle * (1 - middle)) ** 2
+    known = probe_variance(pilot)
+    stated = None if fitted is None else fitted.stated_error(grid / n_classes)
+    within = 0.0 if known is None else min(known, whole)
+    return Uncertainty(
+        n_classes=n_classes,
+        n_probes=pilot.n_probes,
+        grid=grid,
+        observed_error=np.interp(np.log(grid), np.log(inside), error),
+        growth=_growth(backtest, half, x),
+        bias=_bias(backtest, middle, half, x),
+        class_variance=whole - within,
+        probe_variance=within,
+        probes_per_class=probes_per_class(pilot),
+        observed=at_pilot,
+        shared_rivals=shared,
+        told_apart=known is not None and bool(spread[-1] > TINY),
+        stated=stated,
+        model=MODEL if stated is None else STATED_MODEL,
+    )
+
+
+def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> Backtest:
+    """Return a back-test that also says how many of its forecasts had the truth in reach.
+
+    A forecast of K from m classes has the sampling error that the pilot has, times sqrt(K / m),
+    and what was learned about extrapolating so far; the halves are not asked again.
+    """
+    last, half = np.array([pilot.n_classes]), 0.5 / pilot.n_probes
+    seen = observe(pilot)
+    here = of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])
+    measured = log_odds(np.clip(backtest.observed, half, 1 - half))
+    steps = []
+    for step in backtest.steps:
+        x = np.log(step.ratio)
+        sampling = here[0] ** 2 * step.ratio * np.exp(MODEL.growth * MODEL.blind_growth * x)
+        error = np.sqrt(sampling + (MODEL.scale * x**MODEL.power) ** 2)
+        apart = np.abs(log_odds(np.clip(step.forecasts, half, 1 - half)) - measured)
+        held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
+        steps.append(replace(step, coverage=held))
+    return replace(backtest, steps=tuple(steps))
+
+
+def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
+    """Mean error of the back-test's log odds, as a straight line in the logarithm of the ratio.
+
+    Steps from fewer classes are noisier and count less; a ridge keeps the slope small where all
+    of them are.
+    """
+    total, squares = 0.0, RIDGE
+    for step in backtest.steps:
+        said = log_odds(np.clip(step.forecasts, half, 1 - half))
+        weight, at = 1 / (float(np.var(said)) + NOISE**2), float(np.log(step.ratio))
+        total += weight * at * float(np.mean(said) - log_odds(middle))
+        squares += weight * at**2
+    return total / squares * x
+
+
+def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
+    """Logarithm of how much the variance over the halves grows beyond the pilot's size."""
+    if len(backtest.halves) < 2:
+        return None
+    spread = log_odds(np.clip(backtest.halves, half, 1 - half)).var(axis=0, ddof=1)
+    here = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
+    if here <= TINY:  # all right or all wrong, but for round-off
+        return None
+    return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)
