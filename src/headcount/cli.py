@@ -228,8 +228,11 @@ def demo(
         for k, value in zip(sizes, truth, strict=True)
     ]
     terminal.show_table(["classes", "forecast from 500", "90% interval", "truth"], rows)
+    lower, upper = result.interval(sizes) or (truth, truth)
+    held = int(((lower <= truth) & (truth <= upper)).sum())
     terminal.say(
-        "\nThe pilot is one draw of 500; another one is a little different: headcount demo --seed 1"
+        f"\n{held} of the {len(sizes)} intervals hold the truth; all of them should for most pilots. "
+        f"Another pilot: headcount demo --seed {seed + 1}"
         "\nYour own data: headcount forecast scores.npz --classes 10000"
     )
     if plot is not None:

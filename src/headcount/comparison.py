@@ -16,7 +16,7 @@ from headcount.answers import Forecast
 from headcount.backtest_result import points
 from headcount.errors import ParameterError
 from headcount.presenting import as_frame
-from headcount.wording import about, percent, plain
+from headcount.wording import about, plain, rough_chance
 
 if TYPE_CHECKING:
     from headcount.plotting import ComparisonDisplay
@@ -252,7 +252,7 @@ def lead_sentence(pair: Pair, k: int) -> str:
     return (
         f"At {k:,} classes {first} and {second} cannot be told apart: {better} seems ahead by {by} "
         f"({_number(behind)} behind to {_number(ahead)} ahead), with a chance of "
-        f"{percent(chance)} to be the better one."
+        f"{rough_chance(chance)} to be the better one."
     )
 
 

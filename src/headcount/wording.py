@@ -23,6 +23,19 @@ def percent(value: float) -> str:
     return f"{value:.{digits}%}"
 
 
+def rough_chance(value: float) -> str:
+    """Return a chance in whole per cents: no model is sure of the third digit.
+
+    Examples
+    --------
+    >>> [rough_chance(x) for x in (0.70931, 0.9994, 1.0, 0.003)]
+    ['71%', 'over 99%', 'over 99%', 'under 1%']
+    """
+    if value > 0.99:
+        return "over 99%"
+    return "under 1%" if value < 0.01 else f"{value:.0%}"
+
+
 def percent_range(lower: float, upper: float) -> str:
     """Return an interval of shares in per cent.
 

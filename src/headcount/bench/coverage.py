@@ -51,7 +51,8 @@ from headcount.estimators import Extrapolator
 from headcount.plotting.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 100) | {SIMULATED: 720}
+# So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.
+REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 150) | {SIMULATED: 720}
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
 
@@ -85,7 +86,7 @@ def coverage(
         Whose forecasts; options may follow, as for `headcount.bench.methods.chosen`.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        720 simulated ones and 100 of each real set.
+        720 simulated ones and 150 of each real set.
     ratios, sizes, shares, worlds
         See `headcount.bench.coverage_pilots.settings_of`.
     model : ErrorModel, optional

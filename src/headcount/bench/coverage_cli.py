@@ -48,7 +48,7 @@ def coverage(
     repeats: Annotated[
         int | None,
         typer.Option(
-            help="Random pilots a family; 720 simulated ones and 100 of each real set by default."
+            help="Random pilots a family; 720 simulated ones and 150 of each real set by default."
         ),
     ] = None,
     method: Method = "auto",

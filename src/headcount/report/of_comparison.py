@@ -10,7 +10,7 @@ from headcount.report.contents import Contents, Finding, Reproduction, Table, fi
 from headcount.report.embedding import as_backtest
 from headcount.report.facts import backtest_part, facts_of, method_facts, size_of
 from headcount.report.of_forecast import LARGE, SCHEMA, forecast_series, pilot_data, round_numbers
-from headcount.wording import percent, percent_range, plain
+from headcount.wording import percent, percent_range, plain, rough_chance
 
 
 def comparison_contents(
@@ -96,7 +96,7 @@ def _leads(result: Comparison) -> Table:
                     f"{k:,}",
                     *(percent(float(made[name].accuracy(k))) for name in (pair.first, pair.second)),
                     _ahead(lead),
-                    "-" if lead.chance is None else percent(lead.chance),
+                    "-" if lead.chance is None else rough_chance(lead.chance),
                 ]
             )
     columns = (
