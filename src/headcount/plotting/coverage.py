@@ -116,7 +116,7 @@ class CoverageDisplay(Display):
         for i, family in enumerate(dict.fromkeys(row["family"] for row in self.rows)):
             self._family(ax, family, i)
         ratio_axis(ax, [row["ratio"] for row in self.rows])
-        ax.set_ylim(top=1.02)
+        ax.set_ylim(top=1.005)
         share_axis(ax, "y", f"{percent(self.confidence)} intervals that hold the truth")
         faint_grid(ax)
         legend(ax, ncols=2)
