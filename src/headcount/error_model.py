@@ -58,9 +58,9 @@ MODEL = ErrorModel(
 # For methods that state their own error: `headcount bench calibration` on 61 random problems and
 # `auto` gave stated 0.86 +- 0.09, share 0.10 +- 0.11 and no doubt: the back-test's bias tells next
 # to nothing that it does not know. Quantiles are those of 197 earlier problems (1.8 at 0.9). With
-# the networks of today, 293 problems give stated 0.82 +- 0.04, share 0.01 +- 0.04, doubt 0.13 +- 0.08
-# and 1.96 +- 0.06 at 0.9, which is 4% wider. These are kept, since the others are wider than they
-# need be on real data: they hold the truth in 86 to 88% of those 300 problems.
+# the networks of today, 293 problems give stated 0.82 +- 0.04, share 0.01 +- 0.04, doubt 0.13
+# +- 0.08 and 1.96 +- 0.06 at 0.9, which is 4% wider. These are kept, since the others are wider
+# than they need be on real data: they hold the truth in 86 to 88% of those problems.
 STATED_MODEL = replace(
     MODEL,
     doubt=0.0,
