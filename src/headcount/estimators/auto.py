@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 # Sizes of pilots between which the correction counts in full, and beyond which not at all.
 CLASSES = (8, 40, 4000, 40_000)
+LEAST = 18  # classes of problems that were learned from
 MEMBERS = (4, 12, 20_000, 200_000)
 UNLIKE = (6.0, 12.0)  # standardised features of the whole: trusted up to, and not from
 COARSE = (0.35, 0.7)  # shares of equal scores: used up to, and not from
@@ -122,7 +123,7 @@ class Auto(Extrapolator):
         doubt = (1 - self.trust_) * np.abs(curve - seen.base)
         self.spread_ = np.sqrt(spread**2 + doubt**2)
         blended = seen.base + self.trust_ * (curve - seen.base)
-        self._say_limits()
+        self._say_limits(pilot.n_classes)
         counts, wanted = _with_few(pilot, law, seen.counts, blended, self.trust_)
         return closest_law(reference_law(base.mu_, base.tau_), counts, wanted)
 
@@ -143,8 +144,10 @@ class Auto(Extrapolator):
             share * spread + (1 - share) * plain_spread,
         )
 
-    def _say_limits(self) -> None:
-        if self.trust_ < 0.99:
+    def _say_limits(self, n_classes: int) -> None:
+        # With few classes it is always less, which is nothing to mind.
+        usual = _within(n_classes, CLASSES) if LEAST <= n_classes < CLASSES[1] else 1.0
+        if self.trust_ < 0.99 * usual:
             self.note_ = (
                 "the pilot is partly outside what was learned from; "
                 f"the correction counts {self.trust_:.0%}."
