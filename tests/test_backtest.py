@@ -340,7 +340,9 @@ def test_coverage_by_hand(pilot):
         x = math.log(step.ratio)
         grown = own**2 * step.ratio * math.exp(MODEL.growth * MODEL.blind_growth * x)
         reach = MODEL.multiplier(0.9) * math.sqrt(grown + (MODEL.scale * x**MODEL.power) ** 2)
+        wrong = [-math.log1p(-f) for f in step.forecasts]
         inside = [
-            abs(math.log(f / (1 - f)) - math.log(a / (1 - a))) <= reach for f in step.forecasts
+            abs(math.log(w) - math.log(-math.log1p(-a))) <= reach * f / w
+            for f, w in zip(step.forecasts, wrong, strict=True)
         ]
         assert step.coverage == pytest.approx(np.mean(inside))

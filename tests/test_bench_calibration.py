@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from bench_tools import Choosy
 from headcount import DataError, ParameterError, cli, simulate
@@ -24,6 +25,7 @@ TRUE = ErrorModel(
     levels=(0.0, 1.0),
     quantiles=(0.0, 1.0),
 )
+LITTLE = -60.0
 TINY = {"n_classes": 12, "ratios": (1, 2, 5), "n_truth": 128, "resamples": 3}
 WORDS = {"method": NoChange.alias, "problems": 12, "held_out": 3}
 
@@ -44,8 +46,10 @@ def errors_under(model, n, seed, growth=None):
         + truth**2
     )
     error = model.share * bias + np.sqrt(variance) * rng.standard_t(6, x.shape)
+    # So little is right that the scale of errors is that of log odds.
+    said = np.full(x.shape, LITTLE)
     return calibration_fit.Errors(
-        error, error, bias, observed, growth, truth, x, np.full_like(x, np.nan)
+        said, error, error, bias, observed, growth, truth, x, np.full_like(x, np.nan)
     )
 
 
@@ -103,6 +107,7 @@ def test_blind_growth_stands_in_for_the_growth_of_the_halves():
 def test_loss_agrees_with_a_computation_by_hand():
     """One problem at k = K and k = eK, from the formula."""
     errors = calibration_fit.Errors(
+        said=np.full((1, 2), LITTLE),
         error=np.array([[0.3, -0.5]]),
         plain=np.array([[0.3, -0.5]]),
         bias=np.array([[0.0, 0.2]]),
@@ -126,6 +131,29 @@ def test_loss_agrees_with_a_computation_by_hand():
     assert calibration_fit.loss(stated, other) == pytest.approx(expected, rel=1e-12)
 
 
+def test_errors_are_those_of_the_complementary_log_log():
+    """One estimate of 80%, the truth 90%, by hand; the back-test was too low by 0.2."""
+    right = np.array([[np.log(4.0)]])
+    errors = calibration_fit.Errors(
+        said=right,
+        error=right - np.log(9.0),
+        plain=right - np.log(9.0),
+        bias=np.array([[-0.2]]),
+        observed=np.array([[0.1]]),
+        growth=np.array([[0.5]]),
+        truth=np.array([[0.02]]),
+        reach=np.array([[1.0]]),
+        stated=np.full((1, 1), np.nan),
+    )
+    middle = expit(np.log(4.0) + 0.4 * 0.2)
+    variance = 0.1**2 * np.exp(1.4 * 0.5) + 0.15**2 + (0.6 * 0.2) ** 2 + 0.02**2
+    spread = np.sqrt(variance) * middle / -np.log(1 - middle)
+    z = (np.log(-np.log(1 - middle)) - np.log(-np.log(0.1))) / spread
+    expected = np.log(spread) + 3.5 * np.log1p(z**2 / 6)
+    assert calibration_fit.loss(errors, TRUE) == pytest.approx(expected, rel=1e-12)
+    assert calibration_fit.by_ratio(errors, TRUE, [3])["3"] == pytest.approx(abs(z), abs=5e-4)
+
+
 def test_the_variance_fitted_is_that_of_the_intervals():
     """The same standard deviations as `Uncertainty.error`, with and without a stated error."""
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
@@ -141,7 +169,7 @@ def test_the_variance_fitted_is_that_of_the_intervals():
         for place in range(3):
             one = calibration_fit.Errors(*(getattr(errors, name)[:, place : place + 1]
                                        for name in errors.__dataclass_fields__))  # fmt: skip
-            centred = replace(one, error=model.share * one.bias)
+            centred = replace(one, said=np.full((1, 1), LITTLE), error=model.share * one.bias)
             assert calibration_fit.loss(centred, model) == pytest.approx(np.log(expected[place]))
 
 
@@ -156,8 +184,12 @@ def test_constants_of_a_stated_error_are_recovered():
     model = calibration_fit.fit(errors)
     apart = calibration_fit.standard_errors(errors, model, resamples=8)
     assert apart.keys() == {"stated", "doubt", "share", "quantile_90"}
-    for name, value in {"stated": 1.4, "doubt": 0.6, "share": 0.4}.items():
+    # In units in which 90% of t with six degrees of freedom are within 1.645.
+    unit = 1.943 / 1.645
+    for name, value in {"stated": 1.4 * unit, "doubt": 0.6 * unit, "share": 0.4}.items():
         assert abs(getattr(model, name) - value) < 4 * apart[name] < 0.3, name
+    assert model.multiplier(0.9) == pytest.approx(1.645, abs=1e-3)
+    assert model.multiplier(0.95) == pytest.approx(2.447 / unit, rel=0.05)
     held = {"MODEL": MODEL, "replace": replace}
     exec(calibration_fit.as_code(model, apart, are_stated=True), held)
     assert held["STATED_MODEL"].stated == pytest.approx(model.stated, rel=0.01)

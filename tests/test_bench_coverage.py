@@ -34,7 +34,10 @@ TINY = {"ratios": (1, 2, 5), "sizes": (12,), "shares": (0.2,), "worlds": WORLDS}
 
 
 def made_up(z, ratios, error=0.2, bias=0.3, growth=0.5):
-    """A record whose errors follow NORMAL: mean the bias, variance as the formula says."""
+    """A record whose errors follow NORMAL: mean the bias, variance as the formula says.
+
+    Beyond the pilot they are normal in log(-log(1 - A)), at its own size in log odds.
+    """
     k, x = 100 * np.array(ratios), np.log(ratios)
     known = Uncertainty(
         n_classes=100,
@@ -50,13 +53,15 @@ def made_up(z, ratios, error=0.2, bias=0.3, growth=0.5):
     )
     middle = np.linspace(-1, 1, len(k))
     variance = error**2 * np.exp(growth * x) + (0.1 * x) ** 2 + (0.5 * bias * x) ** 2
-    said = middle + bias * x + np.sqrt(variance) * z
+    right, off = expit(middle), np.sqrt(variance) * z
+    wrong = -np.log1p(-right)
+    beyond = -np.expm1(-wrong * np.exp(-off * right / wrong))
     uncertainty = known.to_dict()
     del uncertainty["model"]
     return {
         "classes": k.tolist(),
-        "accuracy": expit(said).tolist(),
-        "truth": expit(middle).tolist(),
+        "accuracy": expit(middle + np.where(x > 0, bias * x, off)).tolist(),
+        "truth": np.where(x > 0, beyond, right).tolist(),
         "uncertainty": uncertainty,
     }
 
@@ -222,7 +227,7 @@ def test_marks_follow_the_method_and_its_code_but_not_what_was_learned(monkeypat
             return coverage_records.mark(ProbitNormal())
 
     learned, formulas = coverage_records.error_model, assessing
-    assert with_text(learned, "growth=1.06", "growth=9.9") == first
+    assert with_text(learned, "growth=0.9", "growth=9.9") == first
     assert with_text(formulas, "POINTS = 12", "POINTS = 13") != first
     assert with_text(formulas, "np.mean(said)", "np.median(said)") != first
     assert with_text(observed_error, "TINY = 1e-12", "TINY = 1e-9") != first
@@ -318,9 +323,10 @@ def test_another_model_is_judged_without_fitting(small):
     assert again.run["tasks_resumed"] == 6
     assert again.options["model"] == asdict(wide)
     for before, after in zip(results.rows, again.rows, strict=True):
-        # At the pilot's own size nothing learned counts, but as a limit to Student's quantiles.
-        wider = 1.5 if before["ratio"] > 1 else 1.0
-        assert after["mean_width"] > wider * before["mean_width"]
+        if before["ratio"] == 1:  # at the pilot's own size nothing learned counts
+            assert after["mean_width"] == before["mean_width"]
+        else:
+            assert after["mean_width"] > 1.5 * before["mean_width"]
         assert after["coverage"] >= before["coverage"]
         assert after["mean_error"] == before["mean_error"]
 
@@ -335,7 +341,9 @@ def test_a_known_answer_end_to_end(small):
         known = coverage_records.errors_of(record, MODEL)
         middle = logit(record["accuracy"][1]) - MODEL.share * known.bias[1]
         spread = np.hypot(known.sampling(24), known.extrapolation(24))
-        ends = expit(middle + MODEL.multiplier(0.9) * spread * np.array([-1, 1]))
+        right = expit(middle)
+        reach = MODEL.multiplier(0.9) * spread * right / -np.log1p(-right)
+        ends = -np.expm1(np.log1p(-right) * np.exp(reach * np.array([-1, 1])))
         hits.append(ends[0] <= record["truth"][1] <= ends[1])
         widths.append(ends[1] - ends[0])
     row = next(
@@ -344,6 +352,23 @@ def test_a_known_answer_end_to_end(small):
     assert len(mine) == row["pilots"] == 3
     assert row["coverage"] == pytest.approx(np.mean(hits), abs=1e-6)
     assert row["mean_width"] == pytest.approx(np.mean(widths), abs=1e-6)
+
+
+def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
+    words = ["bench", "coverage", folder, "--families", "lfw", "--repeats", 2, "--method", QUICK]
+    words = [str(word) for word in [*words, "--output", tmp_path / "out", "--shares"]]
+    assert cli.main([*words, "0.1,0.25"]) == 0
+    found = json.loads((tmp_path / "out" / "coverage.json").read_text())
+    assert found["options"]["shares"] == [0.1, 0.25]
+    sizes = {(row["pilot_classes"], row["ratio"]) for row in found["rows"]}
+    # A pilot of a quarter reaches twice its size, and not five times.
+    assert sizes - {(None, ratio) for ratio in (1, 2, 5, 10)} == {
+        *((24, ratio) for ratio in (1, 2, 5, 10)), (60, 1), (60, 2)
+    }  # fmt: skip
+    capsys.readouterr()
+    for bad in ("", "0.1,x", "0", "1.5"):
+        assert cli.main([*words, bad]) == 2
+        assert "--shares takes numbers up to one" in capsys.readouterr().err
 
 
 def test_command(capsys, folder, tmp_path):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 import headcount
 from compared_pilots import QUICK, two_systems
@@ -30,6 +30,7 @@ def scores_of(pilot):
 
 
 def gap(middles, errors, correlation):
+    """Two systems, on the scale log(-log(1 - A))."""
     n = np.shape(middles)[1]
     return _Gap(
         np.full(n, 100),
@@ -54,10 +55,10 @@ def test_the_lattice_is_as_good_as_normal_pairs():
 
 def test_small_errors_follow_the_delta_method():
     a, b, errors, r = 0.8, 0.6, (0.01, 0.02), 0.7
-    slopes = np.array([a * (1 - a), b * (1 - b)]) * errors
+    wrong = -np.log([1 - a, 1 - b])
+    slopes = np.array([1 - a, 1 - b]) * wrong * errors
     spread = math.sqrt(slopes[0] ** 2 + slopes[1] ** 2 - 2 * r * slopes[0] * slopes[1])
-    middles = np.log([[a / (1 - a)], [b / (1 - b)]])
-    lower, upper = gap(middles, [[e] for e in errors], r).interval(0.9)
+    lower, upper = gap(np.log(wrong)[:, None], [[e] for e in errors], r).interval(0.9)
     reach = ndtri(0.95) * spread
     assert lower[0] == pytest.approx(a - b - reach, abs=0.01 * reach)
     assert upper[0] == pytest.approx(a - b + reach, abs=0.01 * reach)
@@ -69,7 +70,7 @@ def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
     rng = np.random.default_rng(1)
     n, errors = 2000, np.array([[0.4], [0.3]])
     # Chances are those of a flat prior, so differences are drawn evenly and far.
-    truths = np.array([[1.0], [1.0]]) + rng.uniform(-2, 2, size=(2, n))
+    truths = rng.uniform(-2.5, 1.5, size=(2, n))
     z = rng.normal(size=(2, n))
     noise = errors * np.array([z[0], r * z[0] + math.sqrt(1 - r**2) * z[1]])
     found = gap(truths + noise, np.broadcast_to(errors, (2, n)), r)
@@ -78,7 +79,7 @@ def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
         for i in range(0, n, 250)
     ]
     lower, upper = np.concatenate(pieces, axis=1)
-    true = expit(truths[0]) - expit(truths[1])
+    true = np.exp(-np.exp(truths[1])) - np.exp(-np.exp(truths[0]))
     assert np.mean((lower <= true) & (true <= upper)) == pytest.approx(0.9, abs=0.022)
     chance = found.chance()
     # Ends are quantiles on a lattice, chances are exact: they may differ where it is close.

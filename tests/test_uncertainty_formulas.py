@@ -45,15 +45,23 @@ def made_up(**changed):
     return Uncertainty(**fields | changed)
 
 
+def around(log_odds, reach):
+    """Limits that are symmetric in log(-log(1 - A)), `reach` being of log odds."""
+    accuracy = expit(log_odds)
+    wrong = -math.log1p(-accuracy)
+    ends = math.log(wrong) + reach * accuracy / wrong * np.array([-1, 1])
+    return -np.expm1(-np.exp(ends))
+
+
 def test_band_follows_the_formula():
     x = math.log(10)
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.8) + (0.2 * x**0.5) ** 2 + (0.3 * 0.25) ** 2)
     lower, upper = made_up().band(0.6, 1000, 0.9)
     middle = logit(0.6) + 0.4 * 0.25  # the back-test was too low, so the truth is higher
-    np.testing.assert_allclose([lower, upper], expit([middle - 2 * spread, middle + 2 * spread]))
+    np.testing.assert_allclose([lower, upper], around(middle, 2 * spread))
     lower, upper = made_up(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.7 * x) + (0.2 * x**0.5) ** 2 + 0.075**2)
-    np.testing.assert_allclose([lower, upper], expit([middle - spread, middle + spread]))
+    np.testing.assert_allclose([lower, upper], around(middle, spread))
 
 
 def jeffreys(accuracy, spread, n_classes):
@@ -76,7 +84,7 @@ def test_up_to_the_pilot_limits_are_jeffreys():
 def test_between_k_and_twice_k_limits_go_over_in_log_k():
     known = made_up(growth=np.zeros(3), bias=np.zeros(3))
     near = logit(jeffreys(0.8, float(known.error(141)) * 0.16, 100))
-    far = logit(0.8) + 2 * float(known.error(141)) * np.array([-1, 1])
+    far = logit(around(logit(0.8), 2 * float(known.error(141))))
     part = math.log2(1.41)
     expected = expit((1 - part) * near + part * far)
     np.testing.assert_allclose(known.band(0.8, 141, 0.9), expected)
@@ -123,7 +131,8 @@ def test_quantiles_go_over_from_measured_to_learned_between_k_and_twice_k():
     part = math.log2(1.41)
     expected = [measured, measured, measured + part * (2 - measured), 2, 2]
     np.testing.assert_allclose(found, expected)
-    assert made_up(n_classes=2).multiplier(0.9, 2) == 2  # where t would say 6.3
+    few = made_up(n_classes=2).multiplier(0.9, 2)  # where t would say 6.3
+    assert few == pytest.approx(stats.t(6).ppf(0.95))
 
 
 def test_an_estimate_is_held_even_where_the_back_test_says_it_is_wrong():

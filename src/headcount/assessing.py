@@ -10,6 +10,7 @@ from scipy.special import logit as log_odds
 
 from headcount.backtest_result import Backtest
 from headcount.error_model import MODEL, STATED_MODEL
+from headcount.error_scale import on_scale, slope
 from headcount.estimators import Extrapolator
 from headcount.observed import observe
 from headcount.observed_error import (
@@ -85,7 +86,8 @@ def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> 
         x = np.log(step.ratio)
         sampling = here[0] ** 2 * step.ratio * np.exp(MODEL.growth * MODEL.blind_growth * x)
         error = np.sqrt(sampling + (MODEL.scale * x**MODEL.power) ** 2)
-        apart = np.abs(log_odds(np.clip(step.forecasts, half, 1 - half)) - measured)
+        said = log_odds(np.clip(step.forecasts, half, 1 - half))
+        apart = np.abs(on_scale(said) - on_scale(measured)) / slope(said)
         held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
         steps.append(replace(step, coverage=held))
     return replace(backtest, steps=tuple(steps))

@@ -15,6 +15,7 @@ from headcount.answers import Forecast
 from headcount.asking import asked_classes, curve_classes
 from headcount.backtesting import HALVES, LEAST_HALF
 from headcount.comparison import Comparison, Crossing, Pair
+from headcount.error_scale import off_scale, on_scale, slope
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
 from headcount.forecasting import forecast
@@ -70,10 +71,10 @@ def compare(
 
     Notes
     -----
-    The errors of two forecasts are taken as normal on the scale of log odds, with the standard
+    The errors of two forecasts are taken as normal on the scale log(-log(1 - A)), with the standard
     deviations that their own intervals have. The interval of the difference holds the middle 90%
     (or what `confidence` says) of the differences of accuracies that then come about, and the
-    chance that the first is better is that of its log odds being the higher ones. Where a
+    chance that the first is better is that of its accuracy being the higher one. Where a
     back-test found forecasts too high or too low, they are first put where it would have them.
 
     Where systems were measured on the same classes, with as many probes in each, their errors are
@@ -284,7 +285,10 @@ def _compared(
 
 @dataclass(frozen=True)
 class _Gap:
-    """Log odds of two systems along the curve: middles (2, points), errors, their correlation."""
+    """Two systems along the curve, on the scale of `headcount.error_scale`.
+
+    Middles (2, points), their errors, and the correlation of these.
+    """
 
     grid: Ints
     middles: Floats
@@ -293,18 +297,22 @@ class _Gap:
     multiplier: Callable[[float], Floats]
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return quantiles of the difference of accuracies whose log odds have normal errors."""
+        """Return quantiles of the difference of accuracies that have normal errors there."""
         z, errors = _normal_pairs(), self._heavier(confidence) * self.errors
         rest = np.sqrt(1 - self.correlation**2)
         first = z[0][:, None] * errors[0]
         second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * errors[1]
-        apart = expit(self.middles[0] + first) - expit(self.middles[1] + second)
+        high, low = (
+            expit(off_scale(middle + error))
+            for middle, error in zip(self.middles, (first, second), strict=True)
+        )
+        apart = high - low
         ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         lower, upper = np.where(self.grid == 1, 0.0, ends)
         return lower, upper
 
     def chance(self) -> Floats:
-        """Return the chance that the log odds of the first are the higher ones."""
+        """Return the chance that the accuracy of the first is the higher one."""
         apart = self.middles[0] - self.middles[1]
         shared = 2 * self.correlation * self.errors[0] * self.errors[1]
         error = np.sqrt(np.maximum((self.errors**2).sum(axis=0) - shared, 0.0))
@@ -326,14 +334,15 @@ def _normal_pairs() -> Floats:
 
 
 def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:
-    """Return how the log odds differ; `shared` correlates their errors."""
+    """Return how two forecasts differ; `shared` correlates their errors."""
     known = [held.uncertainty for held in made if held.uncertainty is not None]
     if len(known) < len(made):
         return None
+    middles = np.array([u.middle(m.accuracy(grid), grid) for m, u in zip(made, known, strict=True)])
     return _Gap(
         grid,
-        np.array([u.middle(m.accuracy(grid), grid) for m, u in zip(made, known, strict=True)]),
-        np.array([u.error(grid) for u in known]),
+        on_scale(middles),
+        np.array([u.error(grid) for u in known]) * slope(middles),
         shared,
         lambda confidence: np.max([u.multiplier(confidence, grid) for u in known], axis=0),
     )

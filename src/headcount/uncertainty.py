@@ -1,7 +1,7 @@
 r"""How far a forecast may be off: two sources of error, and the intervals that follow.
 
-Errors are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so that intervals
-stay within 0 and 1.
+Standard deviations are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so
+that intervals stay within 0 and 1.
 
 **Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
 size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
@@ -20,7 +20,8 @@ the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`
    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
 
 J being the standard error at K and v the variance over the halves. The quantiles of z are those
-found on the simulated problems.
+found on the simulated problems. High accuracies are more often far too low than far too high in log
+odds, so that intervals are symmetric on another scale (`headcount.error_scale`).
 
 **Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
 from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
@@ -56,12 +57,14 @@ from scipy.special import logit as log_odds
 
 from headcount import arrays
 from headcount.error_model import MODEL, ErrorModel
+from headcount.error_scale import off_scale, on_scale, slope
 from headcount.errors import DataError, ParameterError
 from headcount.uncertainty_exchange import read_uncertainty
 
 Floats = NDArray[np.float64]
 
 KINDS = ("expected", "new_set", "grown_set")
+FREEDOM = 6  # degrees of it, at least: tails as heavy as those of what was learned
 LEAST_ERROR = 1e-6  # of log odds: less would ask for more probes than numbers can hold
 ROUND_OFF, EDGE = 1e-13, 1e-15
 
@@ -176,7 +179,7 @@ class Uncertainty:
         return np.asarray(log_odds(values) - self._at(k, self.shift))
 
     def multiplier(self, confidence: float, k: Any) -> Floats:
-        """Return how many standard deviations to either side an interval takes, about."""
+        """Return how many standard deviations to either side an interval takes."""
         measured, learned = self._measured(confidence), self.model.multiplier(confidence)
         return np.asarray(measured + self._past(k) * (learned - measured))
 
@@ -212,11 +215,11 @@ class Uncertainty:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper limits around accuracies whose log odds have given errors."""
         counts, values = arrays.class_counts(k), np.asarray(accuracy, dtype=np.float64)
-        middle, reach = self.middle(values, counts), self.model.multiplier(confidence) * error
         past, near = self._past(counts), self._jeffreys(values, error, confidence)
+        far = self._learned(values, counts, error, confidence)
         lower, upper = (
-            expit((1 - past) * log_odds(end) + past * (middle + sign * reach))
-            for end, sign in zip(near, (-1, 1), strict=True)
+            expit((1 - past) * log_odds(one) + past * other)
+            for one, other in zip(near, far, strict=True)
         )
         # With every probe right (or wrong) nothing speaks against one (or nought).
         half = 0.5 / self.n_probes
@@ -256,8 +259,15 @@ class Uncertainty:
 
     def _measured(self, confidence: float) -> float:
         """Return Student's quantile, which hardly any classes would make useless."""
-        student = float(stdtrit(self.n_classes - 1, (1 + confidence) / 2))
-        return min(student, self.model.multiplier(confidence))
+        return float(stdtrit(max(self.n_classes - 1, FREEDOM), (1 + confidence) / 2))
+
+    def _learned(
+        self, accuracy: Floats, k: Floats, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return log odds of the limits that errors like those of simulated problems would give."""
+        middle = self.middle(accuracy, k)
+        reach = self.model.multiplier(confidence) * error * slope(middle)
+        return off_scale(on_scale(middle) - reach), off_scale(on_scale(middle) + reach)
 
     def _jeffreys(
         self, accuracy: Floats, error: Floats, confidence: float

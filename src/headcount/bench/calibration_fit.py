@@ -1,10 +1,10 @@
 r"""The constants of `headcount.error_model` under which errors of forecasts are most likely.
 
-With the error :math:`L` of the log odds, the back-test's bias b, the standard error J of the
-observed accuracy, the log growth g of the variance over the halves, x = log(k / K) and the standard
-error T of the truth itself,
+With the log odds l of the estimate and t of the truth, the back-test's bias b, the standard error J
+of the observed accuracy, the log growth g of the variance over the halves, x = log(k / K), the
+standard error T of the truth itself, and the scale y of `headcount.error_scale`,
 
-.. math:: z = (L - \lambda b) / s, \qquad
+.. math:: z = \frac{y(m) - y(t)}{y'(m)\, s}, \qquad m = l - \lambda b, \qquad
           s^2 = J^2 e^{\beta g} + (c\, x^{\gamma})^2 + (c' b)^2 + T^2 ,
 
 or, beyond the pilot, for a method that states its own error S,
@@ -13,8 +13,9 @@ or, beyond the pilot, for a method that states its own error S,
 
 the constants are those under which all z are most likely to be from one Student's t with six
 degrees of freedom: its tails are about as heavy as those found. Quantiles of \|z\| beyond the
-pilot, where intervals use them, are then taken as they are. Standard errors are from resampled
-problems.
+pilot, where intervals use them, are then taken as they are. Where the error is stated, both are
+put in units in which the 90% quantile is that of a normal error, so that s is a standard deviation
+like those of other errors. Standard errors are from resampled problems.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import logit
+from scipy.special import logit, ndtri
 
 from headcount.arrays import whole_number
 from headcount.bench.coverage_records import CONFIDENCE, errors_of
 from headcount.bench.journal import Record
 from headcount.error_model import MODEL, STATED_MODEL, ErrorModel
+from headcount.error_scale import on_scale, slope
 
 Floats = NDArray[np.float64]
 
 FREEDOM = 6
-LEVELS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
+LEVELS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 RESAMPLES = 50
 SURE = 1e-9
 # What is fitted, with its least and largest value.
@@ -61,8 +63,10 @@ class Errors:
 
     Attributes
     ----------
+    said : ndarray
+        Log odds of the estimate; no further out than half a probe.
     error : ndarray
-        Log odds of the estimate minus those of the truth; no further out than half a probe.
+        The same minus those of the truth, within the same limits.
     plain : ndarray
         The same without that limit for the truth, and zero where an interval is open to that
         side: what quantiles are taken of.
@@ -70,6 +74,7 @@ class Errors:
         b, J, g (not a number without halves), T, x, and S (not a number where none is stated).
     """
 
+    said: Floats
     error: Floats
     plain: Floats
     bias: Floats
@@ -104,6 +109,7 @@ def _one(record: Record) -> tuple[Floats, ...]:
     is_open = ((value <= half) & (plain > 0)) | ((value >= 1 - half) & (plain < 0))
     inside, none = np.clip(truth, half, 1 - half), np.full(len(said), np.nan)
     return (
+        said,
         said - logit(inside),
         np.where(is_open, 0.0, plain),
         known.bias,
@@ -144,16 +150,23 @@ def _first(errors: Errors) -> ErrorModel:
 
 def loss(errors: Errors, model: ErrorModel) -> float:
     """Return minus the mean log likelihood of a model, up to a constant."""
-    variance = _variance(errors, model)
-    z2 = (errors.error - model.share * errors.bias) ** 2 / variance
-    return float(np.mean(np.log(variance) / 2 + (FREEDOM + 1) / 2 * np.log1p(z2 / FREEDOM)))
+    apart, spread = _apart(errors, errors.error, model)
+    z2 = (apart / spread) ** 2
+    return float(np.mean(np.log(spread) + (FREEDOM + 1) / 2 * np.log1p(z2 / FREEDOM)))
+
+
+def _apart(errors: Errors, error: Floats, model: ErrorModel) -> tuple[Floats, Floats]:
+    """Return errors on the scale where they are about symmetric, and their standard deviations."""
+    middle = errors.said - model.share * errors.bias
+    spread = slope(middle) * np.sqrt(_variance(errors, model))
+    return on_scale(middle) - on_scale(errors.said - error), spread
 
 
 def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
     """Return the model under which the errors are most likely, with the quantiles they have."""
     model = _fit_constants(errors, _first(errors) if start is None else start)
     if errors.are_stated:
-        return replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS))
+        return _in_units(replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS)))
     # What stands in for the growth of the halves is what suits all errors, their growth forgotten.
     blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
     found: Any = minimize_scalar(
@@ -186,10 +199,21 @@ def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
     return made(first)
 
 
+def _in_units(model: ErrorModel) -> ErrorModel:
+    """Return the same intervals by standard deviations of which 90% hold 1.645."""
+    unit = model.multiplier(CONFIDENCE) / float(ndtri((1 + CONFIDENCE) / 2))
+    return replace(
+        model,
+        stated=unit * model.stated,
+        doubt=unit * model.doubt,
+        quantiles=tuple(quantile / unit for quantile in model.quantiles),
+    )
+
+
 def _scaled(errors: Errors, model: ErrorModel) -> Floats:
     """Absolute values of z; zero where an interval is open to that side."""
-    z = (errors.plain - model.share * errors.bias) / np.sqrt(_variance(errors, model))
-    return np.where(errors.plain == 0, 0.0, np.abs(z))
+    apart, spread = _apart(errors, errors.plain, model)
+    return np.where(errors.plain == 0, 0.0, np.abs(apart / spread))
 
 
 def _quantiles(errors: Errors, model: ErrorModel, levels: Sequence[float]) -> tuple[float, ...]:
@@ -226,14 +250,12 @@ def named(are_stated: bool) -> tuple[str, ...]:
 
 
 def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False) -> str:
-    """Return the model as it is pasted into `headcount.uncertainty`, with standard errors."""
+    """Return the model as it is pasted into `headcount.error_model`, with standard errors."""
     lines = ["STATED_MODEL = replace(", "    MODEL,"] if are_stated else ["MODEL = ErrorModel("]
     for name in named(are_stated):
         lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")
     quantiles = ", ".join(f"{value:.3g}" for value in model.quantiles)
-    lines += [
-        f"    levels={model.levels},",
-        f"    quantiles=({quantiles}),  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}",
-        ")",
-    ]
+    # That of a stated error is 1.645 by choice of units.
+    known = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
+    lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{known}", ")"]
     return "\n".join(lines)

@@ -18,6 +18,7 @@ from headcount.bench.cli_parts import (
     settings_for,
     show,
 )
+from headcount.errors import ParameterError
 from headcount.wording import counted
 
 # Columns and what they show, of the two experiments on intervals.
@@ -51,6 +52,13 @@ def coverage(
             help="Random pilots a family; 720 simulated ones and 150 of each real set by default."
         ),
     ] = None,
+    shares: Annotated[
+        str | None,
+        typer.Option(
+            help="Sizes of real pilots, as shares of a set's classes; 0.05 by default.",
+            metavar="SHARE,SHARE,...",
+        ),
+    ] = None,
     method: Method = "auto",
     output: Output = None,
     seed: Seed = 0,
@@ -67,16 +75,27 @@ def coverage(
     from headcount.bench import coverage_pilots
 
     wanted = coverage_pilots.families(names_of(families), data)
+    sizes = coverage_pilots.SHARES if shares is None else _shares_of(shares)
     with terminal.progress():
         read = coverage_pilots.inputs(wanted, data)
         settings = settings_for("coverage", output, seed, jobs, fresh, read)
         results = experiment.coverage(
-            settings, data=data, names=wanted, method=method, repeats=repeats
+            settings, data=data, names=wanted, method=method, repeats=repeats, shares=sizes
         )
         paths = results.write(settings.output, experiment.draw)
     show(results, *COLUMNS, paths, 1, experiment.pooled(results))
     for reason, count in results.details["refused"].items():
         terminal.complain("refused", f"{counted(count, 'pilot')}: {reason}")
+
+
+def _shares_of(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(0 < share <= 1 for share in found):
+        raise ParameterError(f"--shares takes numbers up to one, such as 0.02,0.1, not {text!r}.")
+    return found
 
 
 def calibration(
