@@ -252,6 +252,13 @@ def test_learned_on_training_families_and_tested_on_the_others(small):
                 other = replace(model, **{name: value})
                 assert calibration_fit.loss(errors, other) >= least - 1e-6
     assert results.details["left_out"] == 12 - len(usable)
+    # Misses by accuracy are those of the rows, told apart another way.
+    sides = results.details["misses_by_accuracy"]
+    far = [row for row in results.rows if row["setting"] == "all" and row["ratio"] > 1]
+    assert sum(side["pilots"] for side in sides) == 2 * 15
+    for name in ("below", "above"):
+        told = sum(side["pilots"] * side[name] for side in sides if side["pilots"])
+        assert told == pytest.approx(sum(row["pilots"] * row[name] for row in far), abs=1e-4)
     # Nothing changes in the eyes of this method, so that it is always too high: share is as large
     # as may be, and that is told.
     assert model.share == calibration_fit.BOUNDS["share"][1]

@@ -231,7 +231,8 @@ def demo(
     lower, upper = result.interval(sizes) or (truth, truth)
     held = int(((lower <= truth) & (truth <= upper)).sum())
     terminal.say(
-        f"\n{held} of the {len(sizes)} intervals hold the truth; for most pilots all should. "
+        f"\n{held} of the {len(sizes)} intervals hold{'s' * (held == 1)} the truth; "
+        "for most pilots all should. "
         f"Another pilot: headcount demo --seed {seed + 1}"
         "\nYour own data: headcount forecast scores.npz --classes 10000"
     )

@@ -302,11 +302,11 @@ class _Gap:
         rest = np.sqrt(1 - self.correlation**2)
         first = z[0][:, None] * errors[0]
         second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * errors[1]
-        high, low = (
+        one, two = (
             expit(off_scale(middle + error))
             for middle, error in zip(self.middles, (first, second), strict=True)
         )
-        apart = high - low
+        apart = one - two
         ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         lower, upper = np.where(self.grid == 1, 0.0, ends)
         return lower, upper

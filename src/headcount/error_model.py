@@ -38,7 +38,10 @@ class ErrorModel:
     stated: float = 1.0
 
     def multiplier(self, confidence: float) -> float:
-        """Return how many standard deviations hold so large a share of the errors."""
+        """Return how many standard deviations hold so large a share of the errors.
+
+        Past the last level, as many as there: so rare errors were not seen often enough.
+        """
         return float(np.interp(confidence, self.levels, self.quantiles))
 
 

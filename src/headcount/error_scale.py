@@ -1,8 +1,8 @@
-r"""The scale on which forecasts are as often too high as too low: log(-log(1 - A)).
+r"""The scale on which errors of forecasts are about symmetric: log(-log(1 - A)).
 
 Standard deviations are those of log odds, :math:`l = \operatorname{logit} A`. On that scale the
-errors of forecasts above one half are lopsided: the truth is more often far above than far below.
-On the complementary log-log scale they are not, at any accuracy (`headcount bench calibration`):
+errors of forecasts above one half are lopsided: the truth is twice as often far above as far below.
+On the complementary log-log scale they hardly are (`headcount bench calibration`):
 
 .. math:: y = \log(-\log(1 - A)) = \log \log(1 + e^l), \qquad
           \frac{dy}{dl} = \frac{A}{-\log(1 - A)} .

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,15 @@ from headcount.bench.calibration_fit import (
     present,
     standard_errors,
 )
-from headcount.bench.coverage_records import CONFIDENCE, cells, examined, judge, mark
+from headcount.bench.coverage_records import (
+    CONFIDENCE,
+    Judged,
+    cell,
+    cells,
+    examined,
+    judge,
+    mark,
+)
 from headcount.bench.journal import Record
 from headcount.bench.methods import chosen
 from headcount.bench.problem_families import HELD_OUT, draw
@@ -47,6 +56,7 @@ FIRST = 10_000_000  # seeds below are those that methods may have been trained o
 FIRST_HELD_OUT = 500_000  # after the first
 PROBLEMS, HELD_OUT_PROBLEMS = 600, 150
 RATIOS = (1, 1.5, 2, 3, 5, 10, 20)
+ACCURACIES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 1.01)  # estimates that are looked at apart
 TRUTH_CLASSES = 4096
 LEAST_PROBLEMS = 10
 DRAWN_BY = tuple(
@@ -92,7 +102,7 @@ def calibration(
     Results
         A row for each family and ratio: what the intervals under the new constants cover. The
         constants are under ``model`` in the details, with those that could go no further under
-        ``at_limit``.
+        ``at_limit``; ``misses_by_accuracy`` tells truths below intervals from those above.
     """
     (estimator,) = chosen([method]).values()
     number = whole_number(problems, "--problems", LEAST_PROBLEMS)
@@ -120,7 +130,8 @@ def calibration(
     errors = gather(learned)
     model = fit(errors)
     apart = standard_errors(errors, model, settings.seed, resamples)
-    rows = _rows(records[:number], records[number:], ratios, model)
+    rows = cells(_judged(records[:number], "training", ratios, model)
+                 + _judged(records[number:], "held out", ratios, model))  # fmt: skip
     return Results(
         bench=NAME,
         about=(
@@ -147,6 +158,7 @@ def calibration(
             "loss": round(loss(errors, model), 5),
             "loss_of_present_model": round(loss(errors, present(errors)), 5),
             "quantile_90_by_ratio": by_ratio(errors, model, ratios),
+            "misses_by_accuracy": _misses(records, ratios, model),
             "at_limit": [name for name in free(errors) if getattr(model, name) in BOUNDS[name]],
             "left_out": sum(not _is_usable(record) for record in records[:number]),
         },
@@ -181,19 +193,31 @@ def _is_usable(record: Record) -> bool:
     return "accuracy" in record and 0 < record["uncertainty"]["observed"] < 1
 
 
-def _rows(
-    learned: Sequence[Record], tested: Sequence[Record], ratios: Sequence[float], model: ErrorModel
-) -> list[dict[str, Any]]:
+def _judged(
+    records: Sequence[Record], group: str, ratios: Sequence[float], model: ErrorModel
+) -> list[Judged]:
     """Judge all intervals, also of pilots with every probe right, which were not learned from."""
     found = [
         one
-        for group, records in (("training", learned), ("held out", tested))
         for record in records
         if "accuracy" in record
         for one in judge(record, model, ratios, family=group, setting=record["family"])
     ]
     # Pilots have many sizes, which are no settings of their own.
-    return cells([replace(one, pilot_classes=0) for one in found])
+    return [replace(one, pilot_classes=0) for one in found]
+
+
+def _misses(
+    records: Sequence[Record], ratios: Sequence[float], model: ErrorModel
+) -> list[dict[str, Any]]:
+    """Return how often truths lie to either side of intervals beyond the pilot, by estimate."""
+    found = [one for one in _judged(records, "", ratios, model) if one.ratio > 1]
+    rows = []
+    for low, high in pairwise(ACCURACIES):
+        held = [one for one in found if low <= one.estimate < high]
+        made = cell(held)
+        rows.append({"from": low} | {name: made[name] for name in ("pilots", "below", "above")})
+    return rows
 
 
 draw_coverage, pooled = shared.draw, shared.pooled

@@ -200,7 +200,7 @@ def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
 
 
 def _in_units(model: ErrorModel) -> ErrorModel:
-    """Return the same intervals by standard deviations of which 90% hold 1.645."""
+    """Return the same intervals by standard deviations of which 1.645 hold 90% of errors."""
     unit = model.multiplier(CONFIDENCE) / float(ndtri((1 + CONFIDENCE) / 2))
     return replace(
         model,
