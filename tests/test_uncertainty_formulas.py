@@ -149,6 +149,14 @@ def test_between_and_past_the_grid_errors_follow_log_k():
     assert known.extrapolation([2, 10, 100]).tolist() == [0, 0, 0]
 
 
+def test_a_stated_error_goes_on_from_the_pilots_size_whatever_was_measured_there():
+    known = made_up(stated=np.array([0.1, 0.2, 0.4]), bias=np.zeros(3))
+    assert known.error(100) == pytest.approx(0.3)  # measured
+    between = 0.2 + 0.2 * math.log10(1.01)
+    assert known.error(101) == pytest.approx(between)
+    assert known.error(1000) == pytest.approx(0.4)
+
+
 def test_sets_follow_the_formula():
     known = made_up()
     classes, probes = known._set_variance(np.array(0.5), np.array(400.0), 2)

@@ -135,23 +135,23 @@ class Uncertainty:
 
     @property
     def sampling_error(self) -> Floats:
-        """Standard deviation from the choice of classes and probes on the grid."""
+        """Standard deviation from the choice of classes and probes on the grid, beyond K."""
         growth = self.model.blind_growth * self._reach if self.growth is None else self.growth
         grown = self.observed_error * np.exp(self.model.growth / 2 * growth)
         if self.stated is None:
             return np.asarray(grown)
         # What a method states is the whole error; the sampling part cannot be more.
         whole = self.model.stated * self.stated
-        return np.asarray(np.where(self._reach > 0, np.minimum(grown, whole), grown))
+        return np.minimum(grown, whole)
 
     @property
     def extrapolation_error(self) -> Floats:
-        """Standard deviation of the error of shape on the grid."""
+        """Standard deviation of the error of shape on the grid, beyond K."""
         if self.stated is None:
             shape = self.model.scale * self._reach**self.model.power
         else:
             rest = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
-            shape = np.sqrt(np.where(self._reach > 0, np.maximum(rest, 0.0), 0.0))
+            shape = np.sqrt(np.maximum(rest, 0.0))
         return np.hypot(shape, self.model.doubt * np.abs(self.bias))
 
     @property
@@ -162,11 +162,11 @@ class Uncertainty:
 
     def sampling(self, k: Any) -> Floats:
         """Return the standard deviation from the choice of classes and probes."""
-        return self._error_at(k, self.sampling_error)
+        return self._error_at(k, self.observed_error, self.sampling_error)
 
     def extrapolation(self, k: Any) -> Floats:
         """Return the standard deviation of the error of shape; zero up to the pilot's size."""
-        return self._error_at(k, self.extrapolation_error)
+        return self._error_at(k, np.zeros(len(self.grid)), self.extrapolation_error)
 
     def error(self, k: Any) -> Floats:
         """Return the standard deviation of the error of the expected accuracy."""
@@ -297,11 +297,15 @@ class Uncertainty:
         slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
         return np.asarray(np.where(at > grid[-1], values[-1] + slope * (at - grid[-1]), inside))
 
-    def _error_at(self, k: Any, values: Floats) -> Floats:
-        """Return the same for a standard deviation, which does not get less past the grid."""
-        far = arrays.class_counts(k) > self.grid[-1]
-        found = self._at(k, values)
-        return np.asarray(np.where(far, np.maximum(found, values[-1]), found))
+    def _error_at(self, k: Any, measured: Floats, beyond: Floats) -> Floats:
+        """Return a standard deviation, of one kind up to K and of another beyond.
+
+        What a method states goes on from K, whatever was measured there. Past the grid it does not
+        get less.
+        """
+        counts, far = arrays.class_counts(k), self._at(k, beyond)
+        far = np.where(counts > self.grid[-1], np.maximum(far, beyond[-1]), far)
+        return np.asarray(np.where(counts > self.n_classes, far, self._at(k, measured)))
 
     def _variance(
         self, accuracy: Floats, k: Floats, kind: str, probes_per_class: float | None
