@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kurtosis, skew
 from sklearn.base import clone
 
-from headcount import Pilot, observe, simulate
+from headcount import Pilot, forecast, observe, simulate
 from headcount.errors import AssumptionWarning
 from headcount.estimators import ProbitNormal, auto_network
 from headcount.estimators import evidence as evidence_of
@@ -328,3 +328,12 @@ def test_forecasts_are_close_to_the_truth_and_closer_than_the_fit():
     learned, plain = np.mean(errors, axis=0)
     assert learned < 0.021
     assert learned < 0.85 * plain
+
+
+@pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
+def test_a_forecast_from_losses_alone_says_so_in_its_checks():
+    pilot = simulate.points_around_classes(60, sigma2=0.3, random_state=5).pilot
+    counts = Pilot.from_losses(pilot.losses, n_classes=60, labels=pilot.labels)
+    for held, expected in ((counts, True), (pilot, False)):
+        made = forecast(held, classes=[60, 120])
+        assert ("HC019" in {check.code for check in made.checks}) is expected

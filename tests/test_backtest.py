@@ -132,7 +132,7 @@ def test_sizes_go_down_to_ten_classes(n_classes, expected):
     assert [size for size, _ in plan_sizes(n_classes)] == expected
 
 
-def test_usual_repeats_are_forty_halves_and_twenty_of_the_rest():
+def test_usual_repeats_are_twenty_halves_and_ten_of_the_rest():
     assert plan_sizes(100) == [(50, 20), (20, 10), (10, 10)]
     assert plan_sizes(100, repeats=3) == [(50, 3), (20, 3), (10, 3)]
     # A million documents and a thousand queries: ten queries must be left.

@@ -220,7 +220,7 @@ def test_code_to_paste_gives_the_model_back():
     text = calibration_fit.as_code(replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.6449)), apart)
     held = {"ErrorModel": ErrorModel}
     exec(text, held)
-    assert held["MODEL"] == replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.64))
+    assert held["MODEL"] == replace(TRUE, levels=(0.0, 0.9), quantiles=(0.0, 1.645))
     assert text.count("+- 0.01") == 7
 
 

@@ -31,7 +31,7 @@ class Doubts:
     That one is linear in log k, from nothing at 100 classes to `extrapolation` at 10,000.
     """
 
-    n_classes, n_probes = 100, 200
+    n_classes, n_probes, onset = 100, 200, 0.0
 
     def __init__(self, sampling=0.2, extrapolation=0.0, by_probes=0.0, per_class=2.0):
         self.spread, self.slope = sampling, extrapolation / 2
@@ -91,6 +91,37 @@ def test_errors_of_extrapolating_are_those_at_the_same_ratio_and_end_at_k():
     assert made.half_width(250, 2.0) == pytest.approx(half_width(0.4 * math.log10(4)), rel=1e-6)
     for enough in (1000, 5000):
         assert made.half_width(enough, 2.0) < 1e-5
+
+
+def test_what_is_stated_without_a_step_beyond_falls_with_the_size_of_the_pilot():
+    """Four times the classes, a quarter of the variance, though it is stated as one of shape."""
+
+    class Stated(Doubts):
+        onset = 0.5
+
+        def extrapolation(self, k):
+            steps = np.log10(np.maximum(np.asarray(k) / 100, 1))
+            return np.where(np.asarray(k) > 100, np.hypot(0.5, self.slope * steps), 0.0)
+
+    made = _Model(Flat(), Stated(extrapolation=0.8), 1000)
+    for size in (100, 400):
+        shape = 0.4 * math.log10(1000 / size)
+        expected = math.sqrt((0.2**2 + 0.5**2) * 100 / size + shape**2)
+        assert made.half_width(size, 2.0) == pytest.approx(half_width(expected), rel=1e-6)
+    # As of as many classes as are asked about, what was measured counts.
+    assert made.half_width(1000, 2.0) == pytest.approx(half_width(0.2 / math.sqrt(10)))
+
+
+@QUIET
+def test_a_larger_pilot_shows_accuracies_that_this_one_cannot():
+    """Half a percent right is less than half of one in four probes; with many it is measured."""
+    made = forecast(Pilot.from_losses([0, 1, 0, 1], 4), classes=[1000], method="probit_normal")
+    assert 0 < made.accuracy(1000) < 0.125
+    wide = _Model(made, made.uncertainty, 1000)
+    lower, upper = made.interval(1000)
+    assert lower == 0
+    assert wide.half_width(4, 1.0) == pytest.approx(float(upper - lower) / 2)
+    assert wide.half_width(10_000_000, 1.0) < 1e-4
 
 
 @QUIET

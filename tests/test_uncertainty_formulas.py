@@ -90,6 +90,18 @@ def test_between_k_and_twice_k_limits_go_over_in_log_k():
     np.testing.assert_allclose(known.band(0.8, 141, 0.9), expected)
 
 
+@pytest.mark.parametrize("accuracy", [1 - 1e-12, 1 - 1e-5, 1e-5, 1e-12])
+def test_just_past_k_limits_go_on_from_those_of_all_right_or_wrong(accuracy):
+    """A forecast nearer to one than 500 probes can show is as good as half of one wrong."""
+    known = made_up(growth=np.zeros(3), bias=np.zeros(3), observed_error=np.full(3, 1.4))
+    shown = float(np.clip(accuracy, 1e-3, 1 - 1e-3))
+    own, plain = known.band(accuracy, 101, 0.9), known.band(shown, 101, 0.9)
+    inner = 0 if accuracy > 0.5 else 1  # the other limit is open
+    assert own[inner] == pytest.approx(plain[inner], abs=1e-9)
+    measured = known.band(round(accuracy), 100, 0.9)[inner]
+    assert abs(own[inner] - measured) < 0.01
+
+
 @given(
     wrong=st.integers(0, 300),
     k=st.integers(2, 400),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -204,9 +205,10 @@ def plan(
 
     where C and P are what the choice of classes and the finite number of their probes add to the
     variance at the pilot's own size (told apart by how probes of one class differ), G is how much
-    that grows, and X the error of shape, when a forecast goes so many times beyond its pilot; all
-    as found for the pilot at hand, K and r being its size. C and P follow A (1 - A) as the
-    accuracy A falls. From K' = k on, nothing is extrapolated.
+    that grows, and X the error of shape, when a forecast goes so many times beyond its pilot (what
+    a method states without any step beyond is counted with the former); all as found for the pilot
+    at hand, K and r being its size. C and P follow A (1 - A) as the accuracy A falls. From K' = k
+    on, nothing is extrapolated.
 
     What the pilot at hand says is itself uncertain, the more so the smaller it is: plan again
     when half of the larger one is there.
@@ -254,6 +256,10 @@ class _Model:
     def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
         self.made, self.u, self.k = made, u, k
         self.value = float(made.accuracy(k))
+        self.rarer = min(self.value, 1 - self.value)
+        # A pilot with probes enough to show an accuracy that this one cannot.
+        few = 0 < self.rarer * u.n_probes <= 1
+        self.shown = replace(u, n_probes=math.ceil(1 / self.rarer)) if few else u
         whole = u.class_variance + u.probe_variance
         self.by_probes = u.probe_variance / whole if whole > 0 else 0.0
         self.own = u.probes_per_class
@@ -265,20 +271,27 @@ class _Model:
         known = np.minimum(reached, size)
         level = u.sampling(known) ** 2 * self._spread(known) / self._spread(reached)
         mix = 1 - self.by_probes + self.by_probes * self.own / per_class
-        growth = (u.sampling(self._beyond(classes)) / u.sampling(size)) ** 2
+        at = self._beyond(classes)
+        # What is stated without any step beyond the pilot is due to its size.
+        due = np.where(at > size, u.onset**2, 0.0)
+        growth = (u.sampling(at) ** 2 + due) / u.sampling(size) ** 2
         return np.asarray(level * size / classes * mix * growth)
 
     def extrapolation(self, classes: Floats) -> Floats:
         """Variance of the error of shape."""
-        return np.asarray(self.u.extrapolation(self._beyond(classes)) ** 2)
+        beyond = self.u.extrapolation(self._beyond(classes)) ** 2
+        return np.asarray(np.maximum(beyond - self.u.onset**2, 0.0))
 
     def half_width(self, classes: Any, per_class: float) -> Floats:
         """Half the width of the interval to expect."""
         sizes = np.asarray(classes, dtype=np.float64)
         error = np.sqrt(self.sampling(sizes, per_class) + self.extrapolation(sizes))
         at = self._beyond(sizes)
-        lower, upper = self.u.limits(self.value, at, error, self.made.confidence)
-        return np.asarray(upper - lower) / 2
+        own, shown = (
+            np.subtract(*known.limits(self.value, at, error, self.made.confidence)[::-1])
+            for known in (self.u, self.shown)
+        )
+        return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, own) / 2)
 
     def fewest(self, half_width: float, per_class: float) -> int | None:
         """Return the smallest number of classes that brings the interval down to a width."""

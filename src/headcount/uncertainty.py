@@ -168,6 +168,11 @@ class Uncertainty:
         """Return the standard deviation of the error of shape; zero up to the pilot's size."""
         return self._error_at(k, np.zeros(len(self.grid)), self.extrapolation_error)
 
+    @property
+    def onset(self) -> float:
+        """Error of shape just past the pilot's size: what is stated over what was measured."""
+        return float(self._at(self.n_classes, self.extrapolation_error))
+
     def error(self, k: Any) -> Floats:
         """Return the standard deviation of the error of the expected accuracy."""
         return np.hypot(self.sampling(k), self.extrapolation(k))
@@ -215,14 +220,16 @@ class Uncertainty:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper limits around accuracies whose log odds have given errors."""
         counts, values = arrays.class_counts(k), np.asarray(accuracy, dtype=np.float64)
-        past, near = self._past(counts), self._jeffreys(values, error, confidence)
+        half = 0.5 / self.n_probes
+        # A forecast beyond what so many probes can show is no count of them.
+        counted = np.where(counts > self.n_classes, np.clip(values, half, 1 - half), values)
+        past, near = self._past(counts), self._jeffreys(counted, error, confidence)
         far = self._learned(values, counts, error, confidence)
         lower, upper = (
             expit((1 - past) * log_odds(one) + past * other)
             for one, other in zip(near, far, strict=True)
         )
         # With every probe right (or wrong) nothing speaks against one (or nought).
-        half = 0.5 / self.n_probes
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
         one = counts == 1

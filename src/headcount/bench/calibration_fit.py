@@ -254,7 +254,7 @@ def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False
     lines = ["STATED_MODEL = replace(", "    MODEL,"] if are_stated else ["MODEL = ErrorModel("]
     for name in named(are_stated):
         lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")
-    quantiles = ", ".join(f"{value:.3g}" for value in model.quantiles)
+    quantiles = ", ".join(f"{value:.4g}" for value in model.quantiles)
     # That of a stated error is 1.645 by choice of units.
     known = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
     lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{known}", ")"]
