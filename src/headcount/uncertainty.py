@@ -20,8 +20,8 @@ the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`
    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
 
 J being the standard error at K and v the variance over the halves. The quantiles of z are those
-found on the simulated problems. High accuracies are more often far too low than far too high in log
-odds, so that intervals are symmetric on another scale (`headcount.error_scale`).
+found on the simulated problems. In log odds, forecasts of high accuracies are more often far too
+low than far too high, so that intervals are symmetric on another scale (`headcount.error_scale`).
 
 **Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
 from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
