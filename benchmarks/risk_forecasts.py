@@ -27,7 +27,7 @@ FAMILIES = np.random.default_rng(0).normal(size=(25, 6))
 TRUTHS = range(100, 104)  # seeds of the populations that give it, apart from those of pilots
 FORECASTS: dict[str, dict[str, Any]] = {
     "default": {},
-    "probit_normal": {"method": "probit_normal"},
+    "probit-normal": {"method": "probit-normal"},
     "rising": {"shape": "rising"},
     "free": {"shape": "free"},
     "spline": {"basis": "spline"},

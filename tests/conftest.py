@@ -147,7 +147,7 @@ def browser():
 def result():
     with pytest.warns(headcount.ExtrapolationWarning):
         return headcount.forecast(
-            report_pages.make_pilot(), classes=[200, 5000], method="probit_normal", n_jobs=1
+            report_pages.make_pilot(), classes=[200, 5000], method="probit-normal", n_jobs=1
         )
 
 

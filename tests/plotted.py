@@ -19,7 +19,7 @@ def pilot_of(strength, seed=0, n=60):
 def forecast_of(strength):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return forecast(pilot_of(strength), classes=[300, 3000], method="probit_normal")
+        return forecast(pilot_of(strength), classes=[300, 3000], method="probit-normal")
 
 
 def lines(display):

@@ -32,7 +32,7 @@ def pilot():
 
 @pytest.fixture(scope="module")
 def result(pilot):
-    return backtest(pilot, method="probit_normal", repeats=4, classes=20_000)
+    return backtest(pilot, method="probit-normal", repeats=4, classes=20_000)
 
 
 def made(errors, sizes=(50, 20, 10), **changed):
@@ -59,7 +59,7 @@ def test_error_squared_is_bias_squared_plus_spread_squared():
 
 
 def test_forecasts_of_halves_by_hand(pilot):
-    found = backtest(pilot, method="probit_normal", repeats=3, random_state=7)
+    found = backtest(pilot, method="probit-normal", repeats=3, random_state=7)
     names = pilot.canonical_classes()
     measured = float(observe(pilot).accuracy(100))
     assert found.observed == measured
@@ -80,7 +80,7 @@ def test_steps_grid_and_halves_fit_together(result):
     assert result.halves.shape == (4, len(result.grid))
     assert tuple(result.halves[:, here]) == result.steps[0].forecasts
     assert (np.diff(result.halves, axis=1) <= 1e-12).all()
-    assert (result.method, result.tolerance, result.shared_rivals) == ("probit_normal", 0.05, True)
+    assert (result.method, result.tolerance, result.shared_rivals) == ("probit-normal", 0.05, True)
     assert result.notes == ()
     for array in (result.grid, result.halves):
         with pytest.raises(ValueError, match="read-only"):
@@ -187,9 +187,9 @@ def test_a_run_that_was_cut_is_tested_as_far_as_its_depth_allows():
 
 def test_workers_and_the_order_of_data_do_not_matter(pilot, result):
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        found = backtest(pilot, method="probit_normal", repeats=4, classes=20_000)
+        found = backtest(pilot, method="probit-normal", repeats=4, classes=20_000)
     assert found.to_dict() == result.to_dict()
-    other = backtest(pilot, method="probit_normal", repeats=4, random_state=1)
+    other = backtest(pilot, method="probit-normal", repeats=4, random_state=1)
     assert other.steps != result.steps
 
 
@@ -321,7 +321,7 @@ def test_the_name_stays_the_function_once_its_module_is_loaded(pilot):
 def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
     # 2,000 probes: what no-change misses is far more than noise.
     pilot = simulate.points_around_classes(200, sigma2=0.3, random_state=0).pilot
-    right = backtest(pilot, method="probit_normal")
+    right = backtest(pilot, method="probit-normal")
     # 10 or 20 forecasts a step, nominally 90%, from subsets that overlap.
     assert all(step.coverage >= 0.6 for step in right.steps)
     wrong = backtest(pilot, method="no-change")
@@ -333,7 +333,7 @@ def test_coverage_by_hand(pilot):
     from headcount.error_model import MODEL
     from headcount.risk.asymptotics import accuracy_standard_error
 
-    found = backtest(pilot, method="probit_normal", repeats=6)
+    found = backtest(pilot, method="probit-normal", repeats=6)
     a = found.observed
     own = float(accuracy_standard_error(pilot, 100)) / (a * (1 - a))
     for step in found.steps:

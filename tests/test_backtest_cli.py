@@ -38,11 +38,11 @@ def test_json_is_what_the_library_says(larger, answer):
 
 
 def test_csv_has_a_row_a_method_and_size(larger, answer):
-    names = "probit_normal:prior_classes=9,regression"
+    names = "probit-normal:prior_classes=9,regression"
     text = answer("backtest", larger, *QUICK, "--csv", "--method", names)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["method"] for row in rows] == [
-        *["probit_normal:prior_classes=9"] * 3,
+        *["probit-normal:prior_classes=9"] * 3,
         *["regression"] * 3,
     ]
     assert [int(row["classes"]) for row in rows] == [50, 20, 10] * 2
@@ -84,7 +84,7 @@ def test_all_leaves_out_what_the_pilot_does_not_allow(counts, run):
 
 
 def test_methods_are_shown_from_best_to_worst(larger, answer):
-    names = "no-change,probit_normal,pooled-fmr"
+    names = "no-change,probit-normal,pooled-fmr"
     lines = answer("backtest", larger, *QUICK, "--method", names, "--tolerance", "0.1").splitlines()
     held = {
         name: backtest(headcount.load(larger), method=name, repeats=2, tolerance=0.1)
@@ -130,4 +130,4 @@ def test_bad_options_are_refused(pilot, refused, words, message):
 
 
 def test_a_named_method_that_cannot_be_used_is_an_error(counts, refused):
-    assert "method kde needs scores" in refused("backtest", counts, "--method", "probit_normal,kde")
+    assert "method kde needs scores" in refused("backtest", counts, "--method", "probit-normal,kde")

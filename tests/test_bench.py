@@ -143,9 +143,9 @@ def test_seeds_follow_from_every_part_and_from_nothing_else():
 
 
 def test_methods_may_be_named_with_options():
-    found = methods.chosen(["probit_normal:prior_classes=0.5", "probit_normal"])
-    assert found["probit_normal:prior_classes=0.5"].prior_classes == 0.5
-    assert found["probit_normal"].prior_classes == 3.0
+    found = methods.chosen(["probit-normal:prior_classes=0.5", "probit-normal"])
+    assert found["probit-normal:prior_classes=0.5"].prior_classes == 0.5
+    assert found["probit-normal"].prior_classes == 3.0
     assert set(methods.chosen()) == set(METHODS) - {"cleanex", "cleanex-fast"}  # slow
 
 
@@ -153,9 +153,9 @@ def test_methods_may_be_named_with_options():
     ("names", "said"),
     [
         (["nothing"], "unknown method"),
-        (["probit_normal:colour=3"], "no option 'colour'"),
+        (["probit-normal:colour=3"], "no option 'colour'"),
         ([], "no method"),
-        (["probit_normal", "probit_normal"], "twice"),
+        (["probit-normal", "probit-normal"], "twice"),
     ],
 )
 def test_methods_that_do_not_exist_are_refused(names, said):
@@ -193,7 +193,7 @@ def test_stamp_covers_the_modules_a_method_is_built_on():
 
 
 def test_results_are_written_whole(whole, settings):
-    some = {"probit_normal": ProbitNormal(), "choosy": Choosy()}
+    some = {"probit-normal": ProbitNormal(), "choosy": Choosy()}
     results = table1.table1(whole, settings, pilot_classes=[4, 8], repeats=2, methods=some)
     paths = results.write(settings.output, table1.draw)
     assert sorted(os.listdir(settings.output)) == [

@@ -300,7 +300,7 @@ def test_ratios_are_taken_pilot_by_pilot_and_capped():
 
 
 def test_a_method_has_one_colour_everywhere():
-    names = [*cleanex.METHODS, "oracle", "probit_normal", "exponential"]
+    names = [*cleanex.METHODS, "oracle", "probit-normal", "exponential"]
     found = cleanex_figures.colours(names)
     assert len({found[name] for name in names}) == len(names)
     assert cleanex_figures.colours(["kde"])["kde"] == found["kde"]
@@ -322,7 +322,7 @@ def command(capsys, tmp_path, monkeypatch):
     return go
 
 
-FAST = ("--methods", "probit_normal,no-change", "--repeats", 2)
+FAST = ("--methods", "probit-normal,no-change", "--repeats", 2)
 
 
 def test_command_shows_means_of_parts_and_names_its_files(command, tmp_path):
@@ -336,7 +336,7 @@ def test_command_shows_means_of_parts_and_names_its_files(command, tmp_path):
         ["decoding", g["method"], "200", "1000", f"{g['rmse']:.4f}"]
         for g in found["details"]["groups"]
     ]
-    assert [line[1] for line in lines] == ["probit_normal", "no-change", "oracle"]
+    assert [line[1] for line in lines] == ["probit-normal", "no-change", "oracle"]
     assert "Faces are left out" in out
     assert "cleanex.json, cleanex.csv, cleanex-figure3.png" in out
     assert "5 tasks, 5 of them done before" in command("--parts", "decoding", *FAST)[1]

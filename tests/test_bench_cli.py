@@ -26,7 +26,7 @@ def run(capsys, tmp_path, monkeypatch):
     return go
 
 
-SMALL = ("--methods", "probit_normal", "--jobs", 1)
+SMALL = ("--methods", "probit-normal", "--jobs", 1)
 TABLE1 = ("table1", "pilot.npz", "--pilot-classes", "4,8", "--repeats", 2, *SMALL)
 
 
@@ -39,7 +39,7 @@ def test_table1_command(run, tmp_path):
     assert found["options"]["n_probes"] == 24
     assert found["options"]["source"] == "pilot.npz"
     assert str(tmp_path) not in (home / "table1.json").read_text()
-    lines = [line.split() for line in out.splitlines() if line.strip().startswith("probit_normal")]
+    lines = [line.split() for line in out.splitlines() if line.strip().startswith("probit-normal")]
     assert [line[1] for line in lines] == ["4", "8"]
     assert [line[7] for line in lines] == [f"{row['rmse']:.4f}" for row in found["rows"]]
     assert "4 tasks, 0 of them done before" in out
@@ -67,7 +67,7 @@ def test_classifiers_command(run, drawings, tmp_path):
         ([*TABLE1, "--methods", "nothing"], "unknown method"),
         ([*TABLE1, "--pilot-classes", "4,99"], "99"),
         ([*TABLE1, "--pilot-classes", "4,x"], "--pilot-classes"),
-        ([*TABLE1, "--fewer-repeats", "probit_normal"], "METHOD=50"),
+        ([*TABLE1, "--fewer-repeats", "probit-normal"], "METHOD=50"),
         ([*TABLE1, "--output", "pilot.npz"], "pilot.npz"),
         (["table1", "nowhere.npz"], "no file nowhere.npz"),
         (["telugu", "nowhere"], "no folder nowhere"),
@@ -95,7 +95,7 @@ def test_another_seed_does_not_mix_with_an_earlier_run(run):
 
 def test_refusals_are_told_and_do_not_fail_the_command(run, monkeypatch):
     monkeypatch.setitem(METHODS, "lacking", Lacking)
-    code, _, err = run(*TABLE1, "--methods", "probit_normal,lacking")
+    code, _, err = run(*TABLE1, "--methods", "probit-normal,lacking")
     assert code == 0
     assert err.startswith("headcount: refused: lacking: this needs an optional package")
     assert err.count("\n") == 1

@@ -63,7 +63,7 @@ def test_the_best_published_method_is_the_hardest_to_beat():
     strata = [
         Stratum(
             "simulations", "x", 500,
-            made_up([0.008, 0.008], kde=[0.02, 0.02], regression=[0.01, 0.01], probit_normal=[1e-3] * 2),
+            made_up([0.008, 0.008], kde=[0.02, 0.02], regression=[0.01, 0.01], **{"probit-normal": [1e-3] * 2}),
         )
     ]  # fmt: skip
     row = reached(strata, "(a) from 500: mean / best")

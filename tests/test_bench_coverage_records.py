@@ -162,7 +162,7 @@ def test_a_record_gives_the_interval_of_the_forecast_itself():
     fit = ProbitNormal().fit(pilot)
     accuracy = [float(observe(pilot).accuracy(12)), *fit.predict(ks[1:])]
     assert record["accuracy"] == pytest.approx(accuracy, abs=1e-12)
-    tested = backtest(pilot, method="probit_normal", classes=ks, random_state=7)
+    tested = backtest(pilot, method="probit-normal", classes=ks, random_state=7)
     for model in (MODEL, NORMAL):
         whole = assess(pilot, tested, fit).under(model).band(accuracy, ks, 0.9)
         kept = coverage_records.errors_of(record, model).band(accuracy, ks, 0.9)

@@ -59,7 +59,7 @@ def test_table1_agrees_with_a_computation_by_hand(whole, settings):
 
 
 def test_table1_keeps_curves_of_the_first_repeats(whole, settings):
-    found = {"probit_normal": ProbitNormal()}
+    found = {"probit-normal": ProbitNormal()}
     results = table1.table1(whole, settings, pilot_classes=[5], repeats=12, methods=found)
     curves = results.details["curves"]
     assert [curve["repeat"] for curve in curves] == list(range(table1.CURVES))
@@ -67,7 +67,7 @@ def test_table1_keeps_curves_of_the_first_repeats(whole, settings):
     fitted = ProbitNormal().fit(first).predict(curves[0]["classes"])
     assert (curves[0]["classes"][0], curves[0]["classes"][-1]) == (5, N_CLASSES)
     assert curves[0]["accuracy"] == pytest.approx(fitted, abs=1e-6)
-    last = results.details["forecasts"]["probit_normal"]["5"]
+    last = results.details["forecasts"]["probit-normal"]["5"]
     assert len(last) == 12
     assert [curve["accuracy"][-1] for curve in curves] == last[: table1.CURVES]
 
@@ -113,7 +113,7 @@ def test_slow_methods_may_have_fewer_repeats(whole, settings):
 
 
 def test_results_do_not_depend_on_the_workers(whole, tmp_path):
-    asked = {"pilot_classes": [5, 8], "repeats": 3, "methods": {"probit_normal": ProbitNormal()}}
+    asked = {"pilot_classes": [5, 8], "repeats": 3, "methods": {"probit-normal": ProbitNormal()}}
     alone = table1.table1(whole, Settings(tmp_path / "1", n_jobs=1), **asked)
     pair = table1.table1(whole, Settings(tmp_path / "2", n_jobs=2), **asked)
     with joblib.parallel_config(backend="threading", n_jobs=3):

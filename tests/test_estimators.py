@@ -133,5 +133,5 @@ def test_methods_refuse_what_they_cannot_use():
 
 
 def test_unknown_methods_list_the_known_ones():
-    with pytest.raises(ParameterError, match="probit_normal"):
+    with pytest.raises(ParameterError, match="probit-normal"):
         resolve("probit")

@@ -30,13 +30,13 @@ def pilot():
 
 @pytest.fixture(scope="module")
 def result(pilot):
-    return forecast(pilot, classes=[50, 1000, 10_000], method="probit_normal", intervals=False)
+    return forecast(pilot, classes=[50, 1000, 10_000], method="probit-normal", intervals=False)
 
 
 @pytest.fixture(scope="module")
 def banded(pilot):
     """With limits, and no further than the back-test reaches."""
-    return forecast(pilot, classes=[50, 400], method="probit_normal")
+    return forecast(pilot, classes=[50, 400], method="probit-normal")
 
 
 def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
@@ -136,7 +136,7 @@ def test_impossible_confidence_is_refused(pilot):
 
 def test_far_forecasts_warn(pilot):
     with pytest.warns(ExtrapolationWarning, match="times the pilot's 200") as caught:
-        result = forecast(pilot, classes=200 * 101, method="probit_normal", intervals=False)
+        result = forecast(pilot, classes=200 * 101, method="probit-normal", intervals=False)
     assert caught[0].filename == __file__  # it points at the caller's line, not into headcount
     assert [check.code for check in result.checks] == ["HC011"]
     assert result.warnings == (str(caught[0].message),) == (result.checks[0].message,)
@@ -153,7 +153,7 @@ def test_a_law_that_misses_the_pilot_is_a_check(pilot):
     found = forecast(pilot, classes=300, method=Wrong(), intervals=False)
     assert [check.code for check in found.checks] == ["HC010"]
     assert "doubtful" in repr(found)
-    assert forecast(pilot, classes=300, method="probit_normal", intervals=False).checks == ()
+    assert forecast(pilot, classes=300, method="probit-normal", intervals=False).checks == ()
 
 
 class StraightLine(ProbitNormal):
@@ -198,7 +198,7 @@ def test_json_follows_the_contract(result, banded):
         "schema", "n_classes", "n_probes", "method", "confidence", "observed", "forecast",
         "checks", "warnings",
     }  # fmt: skip
-    assert held["schema"] == 1 and held["method"] == "probit_normal" and held["confidence"] == 0.9
+    assert held["schema"] == 1 and held["method"] == "probit-normal" and held["confidence"] == 0.9
     assert [p["classes"] for p in held["observed"]] == [50, 200]
     assert [p["classes"] for p in held["forecast"]] == [1000, 10_000]
     first = held["forecast"][0]
@@ -362,11 +362,11 @@ def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
 
 
 def test_asymptotic_intervals_are_refused_where_theory_has_none(scored):
-    result = forecast(scored, classes=300, method="probit_normal", intervals=False)
+    result = forecast(scored, classes=300, method="probit-normal", intervals=False)
     assert result.interval(300) is None
     lower, upper = result.interval(100, by="asymptotic")
     assert lower < result.accuracy(100) < upper
-    with pytest.raises(UnsupportedError, match="moment regression only, not for probit_normal"):
+    with pytest.raises(UnsupportedError, match="moment regression only, not for probit-normal"):
         result.interval(300, by="asymptotic")
     with pytest.raises(UnsupportedError, match="expected accuracy"):
         result.interval(100, kind="new_set", by="asymptotic")

@@ -95,15 +95,15 @@ def test_a_fit_keeps_within_the_costs():
 
 def test_the_law_of_mistakes_may_come_from_another_method():
     pilot, cost = small_pilot()
-    found = forecast_risk(pilot, "zero-one", 1000, method="probit_normal")
+    found = forecast_risk(pilot, "zero-one", 1000, method="probit-normal")
     law = found.fit.law
     assert isinstance(law, Favorability)
     np.testing.assert_allclose(found.risk(BEYOND), 1 - law.accuracy(BEYOND), atol=1e-12)
-    assert found.method == "priced-probit_normal" and found.curve.lower is None
+    assert found.method == "priced-probit-normal" and found.curve.lower is None
     with pytest.raises(UnsupportedError, match="slopes"):
         found.linear_map(100)
     with pytest.raises(ParameterError, match="without priors"):
-        forecast_risk(pilot, cost, 1000, method="probit_normal", priors=np.ones(40))
+        forecast_risk(pilot, cost, 1000, method="probit-normal", priors=np.ones(40))
     with pytest.raises(ParameterError, match="no law"):
         forecast_risk(pilot, cost, 1000, method="log-linear")
 
@@ -205,17 +205,17 @@ def test_a_two_level_hierarchy_is_forecast(hierarchy):
         pilot, tree = world.pilot(200, 1000, seed)
         for name, options in (
             ("regression", {}),
-            ("probit_normal", {"method": "probit_normal"}),
+            ("probit-normal", {"method": "probit-normal"}),
             ("adjustment", {"approach": "adjustment"}),
         ):
             found = forecast_risk(pilot, tree, k, intervals=False, **options)
             errors.setdefault(name, []).append(found.risk(k) / truth - 1)
     sizes = {name: np.sqrt(np.mean(np.square(e), axis=0)) for name, e in errors.items()}
     # Two and a half times and ten times the pilot. Over 40 seeds the errors were 21% and 27% with
-    # regression, 20% and 22% with probit_normal. The root mean square of six varies by 30% of
+    # regression, 20% and 22% with probit-normal. The root mean square of six varies by 30% of
     # itself, so twice that is more than three standard deviations away.
     assert (sizes["regression"] < [0.42, 0.55]).all(), sizes
-    assert (sizes["probit_normal"] < [0.40, 0.44]).all(), sizes
+    assert (sizes["probit-normal"] < [0.40, 0.44]).all(), sizes
     assert (sizes["adjustment"] > 0.7).all(), sizes  # a polynomial of degree 5 cannot follow
 
 
@@ -351,7 +351,7 @@ def test_bad_options_are_refused():
         ({"largest_k": 6}, "at most the pilot's 5 classes"),
         ({"bandwidth": 9.0}, "bandwidth"),
         ({"weights": lambda k: -k}, "weights"),
-        ({"approach": "adjustment", "method": "probit_normal"}, "leave method out"),
+        ({"approach": "adjustment", "method": "probit-normal"}, "leave method out"),
     ):
         with pytest.raises(ParameterError, match=match):
             forecast_risk(pilot, cost, 10, **options)

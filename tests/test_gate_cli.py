@@ -103,7 +103,7 @@ def test_a_perfect_pilot_passes_on_what_was_measured_and_on_nothing_more(tmp_pat
 def test_lists_cut_too_early_fail_closed(npz, run):
     losses = np.array([0] * 90 + [1] * 10)
     path = npz(losses=losses, n_classes=50, censored=losses > 0)
-    words = ("gate", path, "--min", "0.3", "--method", "probit_normal", "--allow-extrapolation")
+    words = ("gate", path, "--min", "0.3", "--method", "probit-normal", "--allow-extrapolation")
     code, out, _ = run(*words, "--classes", "50,60")
     assert code == 2
     assert out.splitlines()[0].startswith("passed: the lower bound at 50 classes")

@@ -115,7 +115,7 @@ def test_what_is_stated_without_a_step_beyond_falls_with_the_size_of_the_pilot()
 @QUIET
 def test_a_larger_pilot_shows_accuracies_that_this_one_cannot():
     """Half a percent right is less than half of one in four probes; with many it is measured."""
-    made = forecast(Pilot.from_losses([0, 1, 0, 1], 4), classes=[1000], method="probit_normal")
+    made = forecast(Pilot.from_losses([0, 1, 0, 1], 4), classes=[1000], method="probit-normal")
     assert 0 < made.accuracy(1000) < 0.125
     wide = _Model(made, made.uncertainty, 1000)
     lower, upper = made.interval(1000)

@@ -180,7 +180,7 @@ def test_laws_are_drawn_beside_what_was_measured(made, pilot):
     rates = [line.get_xdata().min() for line in display.ax_.get_lines()[:2]]
     assert rates[0] >= 0.5 / 59 > rates[1]
     short = Pilot.from_losses([0, 2, 5] * 9, 11, censored=[False, False, True] * 9)
-    cut = forecast(short, classes=11, method="probit_normal", intervals=False)
+    cut = forecast(short, classes=11, method="probit-normal", intervals=False)
     assert len(ReversedROCDisplay.from_forecast(cut).curves) == 3
 
 

@@ -96,6 +96,16 @@ def test_the_fonts_that_were_chosen_are_used():
         assert drawable(circle) == circle
 
 
+@pytest.mark.parametrize(
+    "family", [["sans-serif"], ["Sans-Serif", "monospace"], ["not-at-hand", "serif"]]
+)
+def test_families_with_a_hyphen_are_names_and_no_patterns(family):
+    with matplotlib.rc_context({"font.family": family}):
+        assert drawable("ab") == "ab"
+    with matplotlib.rc_context({"font.family": ["not-at-hand"]}):
+        assert drawable("a\U00013000") == "U+0061U+13000"  # nothing is at hand, and nothing breaks
+
+
 def test_korean_is_written_where_a_font_for_it_is_installed():
     fonts = {font.name for font in font_manager.fontManager.ttflist}
     assert drawable("가") in ("가", "U+AC00")

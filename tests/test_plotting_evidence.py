@@ -55,7 +55,7 @@ def test_a_backtest_has_a_point_for_each_forecast(made):
     frame = display.frame()
     every = [value for step in found.steps for value in step.forecasts]
     assert frame["forecast"].tolist() == every
-    assert set(frame["observed"]) == {found.observed} and set(frame["method"]) == {"probit_normal"}
+    assert set(frame["observed"]) == {found.observed} and set(frame["method"]) == {"probit-normal"}
     drawn = [
         y for line in display.ax_.get_lines() if line.get_marker() == "." for y in line.get_ydata()
     ]
@@ -92,7 +92,7 @@ def test_of_many_methods_the_best_are_drawn():
 
 def test_no_share_is_above_all():
     near = Pilot.from_losses([0] * 97 + [1] * 3, 40)
-    ax = backtest(near, method="probit_normal", repeats=3).plot().ax_
+    ax = backtest(near, method="probit-normal", repeats=3).plot().ax_
     top = ax.get_ylim()[1]
     assert top > 1 and max(tick for tick in ax.get_yticks() if tick <= top) <= 1
     band = ax.patches[0]

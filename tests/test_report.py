@@ -93,7 +93,7 @@ def test_it_names_data_method_and_version(page):
     listed = [note.name for note in (*seen.hardest, *seen.confusing) if "class" in note.name]
     assert listed
     measured = f"Measured: {seen.accuracy:.0%} on a pilot of 40 classes and 120 probes."
-    for text in (measured, "Classes 40", "Probes 120", "Method probit_normal", *listed):
+    for text in (measured, "Classes 40", "Probes 120", "Method probit-normal", *listed):
         assert text in said
     assert f"headcount {headcount.__version__}" in said
 
@@ -229,7 +229,7 @@ def test_the_data_hold_the_answer(result, page):
     assert held["answer"] == result.to_dict()
     assert held["kind"] == "forecast"
     assert [one["shown"] for one in held["series"]] == [True] + [False] * (len(held["series"]) - 1)
-    assert {one["method"] for one in held["series"]} >= {"probit_normal", "exponential"}
+    assert {one["method"] for one in held["series"]} >= {"probit-normal", "exponential"}
 
 
 @settings(max_examples=20, deadline=None)
@@ -356,7 +356,7 @@ def test_backtest_writes_a_report(run, files, tmp_path):
 
 def test_of_many_backtests_the_best_five_are_shown_at_first(tmp_path):
     pilot = report_pages.make_pilot()
-    quick = ("no-change", "pooled-fmr", "log-linear", "exponential", "probit_normal", "polynomial")
+    quick = ("no-change", "pooled-fmr", "log-linear", "exponential", "probit-normal", "polynomial")
     tests = [headcount.backtest(pilot, method=alias, repeats=2) for alias in quick]
     write_report(tmp_path / "out.html", tests, pilot=pilot)
     boxes = [held for tag, held in Text((tmp_path / "out.html").read_text()).tags if tag == "input"]
@@ -366,7 +366,7 @@ def test_of_many_backtests_the_best_five_are_shown_at_first(tmp_path):
 
 def test_a_backtest_says_everything_once(tmp_path):
     pilot = report_pages.make_pilot()
-    found = headcount.backtest(pilot, method="probit_normal", repeats=2)
+    found = headcount.backtest(pilot, method="probit-normal", repeats=2)
     write_report(tmp_path / "out.html", [found], pilot=pilot)
     said = Text((tmp_path / "out.html").read_text(encoding="utf-8")).text
     assert [said.count(sentence) for sentence in found.sentences()] == [1]

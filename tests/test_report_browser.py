@@ -103,7 +103,7 @@ def test_other_methods_can_be_shown(visit, result):
     lines = page.locator("#curve path[stroke-width], #curve g[stroke-width] path").count()
     page.check("#series-1")
     said = shown(page, "answer-k")
-    assert said.startswith("At 5,000 classes\nprobit_normal: ")
+    assert said.startswith("At 5,000 classes\nprobit-normal: ")
     other = page.locator("label", has=page.locator("#series-1")).text_content().strip()
     law = headcount.estimators.resolve(other, 0).fit(report_pages.make_pilot()).law((200, 5000))
     assert f"\n{other}: {percent(float(law.accuracy(5000)))}" in said

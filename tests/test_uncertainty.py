@@ -19,7 +19,7 @@ KS = [1, 2, 7, 60, 61, 120, 300, 5000]
 
 @pytest.fixture(scope="module")
 def result():
-    return forecast(gaussian(), classes=[60, 120], method="probit_normal")
+    return forecast(gaussian(), classes=[60, 120], method="probit-normal")
 
 
 # -- what every interval keeps to ------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_limits_hold_the_estimate(result):
 def test_too_few_classes_for_a_back_test_still_give_limits(n_classes):
     pilot = gaussian(n_classes, seed=4, sigma=0.9)
     with pytest.warns(ExtrapolationWarning, match="no classes could be hidden"):
-        made = forecast(pilot, classes=3 * n_classes, method="probit_normal")
+        made = forecast(pilot, classes=3 * n_classes, method="probit-normal")
     assert made.backtest.steps == () and "No back-test" in made.backtest.notes[0]
     assert made.uncertainty.growth is None
     check_limits(made, [1, 2, n_classes, n_classes + 1, 3 * n_classes, 500])
@@ -149,7 +149,7 @@ def test_all_right_is_no_proof(n_probes, scored):
     else:
         pilot = Pilot.from_losses([0] * n_probes, 30)
     with pytest.warns() as caught:
-        made = forecast(pilot, classes=100, method="probit_normal")
+        made = forecast(pilot, classes=100, method="probit-normal")
     assert {warning.category for warning in caught} <= {AssumptionWarning, ExtrapolationWarning}
     check_limits(made, [1, 2, pilot.n_classes, 100, 1000])
     lower, upper = (float(limit) for limit in made.interval(pilot.n_classes))
@@ -161,7 +161,7 @@ def test_all_right_is_no_proof(n_probes, scored):
 
 def test_all_wrong_is_no_proof():
     with pytest.warns(AssumptionWarning, match="no probe is right"):
-        made = forecast(Pilot.from_losses([29] * 30, 30), classes=60, method="probit_normal")
+        made = forecast(Pilot.from_losses([29] * 30, 30), classes=60, method="probit-normal")
     lower, upper = made.interval([2, 30, 60])
     assert (lower == 0).all() and (upper[:2] >= 1 - 0.05 ** (1 / 30)).all()
     assert upper[2] < 0.5
@@ -171,7 +171,7 @@ def test_all_wrong_is_no_proof():
 def test_limits_hold_what_censored_losses_leave_open():
     counted = counts()
     cut = Pilot.from_losses(np.minimum(counted.losses, 10), 200, censored=counted.losses >= 10)
-    made = forecast(cut, classes=200, method="probit_normal")
+    made = forecast(cut, classes=200, method="probit-normal")
     ks = np.array([1, 2, 5, 20, 100, 200])
     lower, upper = made.interval(ks)
     least, most = made.observed.bounds(ks)
@@ -242,7 +242,7 @@ def test_impossible_questions_are_refused(result):
 
 
 def test_without_intervals():
-    made = forecast(gaussian(), classes=6000, method="probit_normal", intervals=False)
+    made = forecast(gaussian(), classes=6000, method="probit-normal", intervals=False)
     assert made.interval(120) is None and made.capacity_interval(0.5) is None
     assert made.backtest is None and made.uncertainty is None
     assert made.curve.lower is None and made.curve.upper is None

@@ -21,7 +21,7 @@ KS = [1, 2, 7, 60, 61, 120, 300, 5000]
 
 @pytest.fixture(scope="module")
 def result():
-    return forecast(gaussian(), classes=[60, 120], method="probit_normal")
+    return forecast(gaussian(), classes=[60, 120], method="probit-normal")
 
 
 # -- capacity --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from interval_pilots import bare, counts, gaussian
 
 @pytest.fixture(scope="module")
 def result():
-    return forecast(gaussian(), classes=[60, 120], method="probit_normal")
+    return forecast(gaussian(), classes=[60, 120], method="probit-normal")
 
 
 # -- the formulas ----------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def test_intervals_for_a_pilot_grown_to_twice_its_size_hold_the_truth():
     for seed in range(80):
         own, fresh = split_probes(gaussian(2 * n_classes, seed, 0.5, per_class=9), 3)
         pilot = own.subset(list(own.class_names[:n_classes]))
-        made = forecast(pilot, classes=80, method="probit_normal", intervals=False)
+        made = forecast(pilot, classes=80, method="probit-normal", intervals=False)
         lower, upper = bare(pilot).band(made.accuracy(80), 80, 0.9, "grown_set", 6)
         held.append(lower <= observe(fresh).accuracy(80) <= upper)
     assert np.mean(held) >= 0.9 - 3 * 0.034

@@ -70,7 +70,7 @@ def backtest(
 
     headcount backtest scores.npz --method all --jobs -1
 
-    headcount backtest scores.npz --method probit_normal,kde --tolerance 0.02
+    headcount backtest scores.npz --method probit-normal,kde --tolerance 0.02
 
     headcount backtest scores.npz --method all --report backtest.html
     """
@@ -105,7 +105,7 @@ def _tried(
 
     named = [name.strip() for name in method.split(",") if name.strip()]
     if not named or (ALL in named and len(named) > 1):
-        raise ParameterError("--method takes auto, all, or names such as probit_normal,kde.")
+        raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
     found, refused = [], {}
     for name, estimator in chosen(None if named == [ALL] else named).items():
         try:

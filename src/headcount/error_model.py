@@ -45,7 +45,7 @@ class ErrorModel:
         return float(np.interp(confidence, self.levels, self.quantiles))
 
 
-# As `headcount bench calibration --method probit_normal` gives it on 385 random problems, rounded.
+# As `headcount bench calibration --method probit-normal` gives it on 385 random problems, rounded.
 MODEL = ErrorModel(
     growth=0.9,
     blind_growth=0.09,

@@ -268,7 +268,7 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods; auto, probit_normal and the published ones by default.",
+            help="Methods; auto, probit-normal and the published ones by default.",
             metavar="METHOD,METHOD,...",
         ),
     ] = None,

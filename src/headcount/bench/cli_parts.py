@@ -26,11 +26,11 @@ Chosen = Annotated[
     str | None,
     typer.Option(
         "--methods",
-        help="Methods, e.g. kde,probit_normal:prior_classes=1; all but CleaneX by default.",
+        help="Methods, e.g. kde,probit-normal:prior_classes=1; all but CleaneX by default.",
         metavar="METHOD,METHOD,...",
     ),
 ]
-Method = Annotated[str, typer.Option(help="Whose forecasts, e.g. kde or probit_normal.")]
+Method = Annotated[str, typer.Option(help="Whose forecasts, e.g. kde or probit-normal.")]
 
 
 def settings_for(

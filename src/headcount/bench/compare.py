@@ -40,7 +40,7 @@ from headcount.bench.runner import JOURNAL, Settings, conduct
 from headcount.errors import DataError, ParameterError
 from headcount.loading.files import existing, read_text
 
-METHODS = (AUTO, "probit_normal", *judge.PUBLISHED)
+METHODS = (AUTO, "probit-normal", *judge.PUBLISHED)
 STAND_IN = "cleanex-fast"
 KEPT_HERE = "cleanex.jsonl"
 SAME = 1e-5  # between two oracles' RMSE on the same pilots: only rounding

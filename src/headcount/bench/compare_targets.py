@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 AUTO = "auto"
 CLEANEX = ("cleanex", "cleanex-fast")  # the second stands in where there is none of the first
-PUBLISHED = ("kde", "regression", "exponential", "pseudolikelihood", "high_dimensional")
+PUBLISHED = ("kde", "regression", "exponential", "pseudolikelihood", "high-dimensional")
 TAIL = 0.95
 FACTOR, MARGIN = 1.25, 0.003  # how near to the best published method in every family
 YES, NO, UNKNOWN = "yes", "no", "not measured"

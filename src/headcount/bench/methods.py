@@ -26,12 +26,12 @@ def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
     """Return estimators by name; all registered ones but the slow ones by default.
 
     A name is an alias, or an alias with options after colons, such as
-    ``probit_normal:prior_classes=1``.
+    ``probit-normal:prior_classes=1``.
 
     Examples
     --------
-    >>> chosen(["probit_normal:prior_classes=1"])
-    {'probit_normal:prior_classes=1': ProbitNormal(prior_classes=1)}
+    >>> chosen(["probit-normal:prior_classes=1"])
+    {'probit-normal:prior_classes=1': ProbitNormal(prior_classes=1)}
     """
     if names is None:
         names = sorted(name for name, method in METHODS.items() if not method.slow)

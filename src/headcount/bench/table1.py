@@ -39,7 +39,7 @@ NAME = "table1"
 PILOT_CLASSES = (100, 200, 300, 400, 800)
 REPEATS = 300
 CURVES = 10  # repeats whose whole curve is kept for the picture
-SHOWN = ("regression-spline", "probit_normal")  # whose curves are drawn, where they take part
+SHOWN = ("regression-spline", "probit-normal")  # whose curves are drawn, where they take part
 
 # Paper 000, Table 1: faces of 1,672 people, OpenFace, convex linear splines with m = 10,000.
 PRINTED = {

@@ -71,7 +71,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         if n_censored and not self.takes_censored:
             raise UnsupportedError(
                 f"method {self.alias} cannot use censored probes, and {n_censored:,} of "
-                f"{pilot.n_probes:,} are; choose a likelihood method such as probit_normal."
+                f"{pilot.n_probes:,} are; choose a likelihood method such as probit-normal."
             )
 
     def predict(self, k: Any) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ class HighDimensional(Extrapolator):
     5.84
     """
 
-    alias = "high_dimensional"
+    alias = "high-dimensional"
     about = "one-parameter limit of many dimensions, from the accuracy at K; mutual information"
     cost = "under a second"
     advice = "classifiers close to the Bayes rule with many features; only one number is used"

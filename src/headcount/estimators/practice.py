@@ -213,7 +213,7 @@ class BetaBinomial(Extrapolator):
     alias = "beta-binomial"
     about = "p has a beta law; maximum likelihood of the losses"
     cost = "under a second"
-    advice = "the textbook model of overdispersed counts; a comparison for probit_normal"
+    advice = "the textbook model of overdispersed counts; a comparison for probit-normal"
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         warn_if_one_sided(pilot)

@@ -57,7 +57,7 @@ class ProbitNormal(Extrapolator):
     [0.79, 0.51]
     """
 
-    alias = "probit_normal"
+    alias = "probit-normal"
     takes_censored = True
     about = "U is normal on the probit scale; maximum likelihood of the losses"
     cost = "under a second"

@@ -67,7 +67,7 @@ class AccuracyDisplay(Display):
     >>> import headcount
     >>> from headcount.plotting import AccuracyDisplay
     >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4], n_classes=50)
-    >>> made = headcount.forecast(pilot, classes=100, method="probit_normal", intervals=False)
+    >>> made = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
     >>> display = AccuracyDisplay.from_forecast(made, target=0.5)
     >>> frame = display.frame()
     >>> frame["classes"][-1].item(), round(frame["accuracy"][-1].item(), 2)

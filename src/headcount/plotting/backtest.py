@@ -53,7 +53,7 @@ class BacktestDisplay(Display):
     >>> import headcount
     >>> from headcount.plotting import BacktestDisplay
     >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4] * 20, n_classes=50)
-    >>> found = headcount.backtest(pilot, method="probit_normal", repeats=3)
+    >>> found = headcount.backtest(pilot, method="probit-normal", repeats=3)
     >>> frame = BacktestDisplay.from_backtest(found).frame()
     >>> list(frame), frame["classes"].tolist()[:3]
     (['method', 'classes', 'ratio', 'forecast', 'observed'], [25, 25, 25])

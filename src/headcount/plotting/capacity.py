@@ -66,7 +66,7 @@ class CapacityDisplay(Display):
     >>> import headcount
     >>> from headcount.plotting import CapacityDisplay
     >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4], n_classes=50)
-    >>> made = headcount.forecast(pilot, classes=100, method="probit_normal", intervals=False)
+    >>> made = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
     >>> frame = CapacityDisplay.from_forecast(made, targets=[0.8, 0.9]).frame()
     >>> frame["capacity"].tolist(), frame["region"].tolist()
     ([14.0, 6.0], ['observed', 'observed'])

@@ -36,6 +36,14 @@ FURTHER_FONTS = (
     "Microsoft YaHei",
     "Arial Unicode MS",
 )
+# What matplotlib understands as "any font of this kind"; its settings list which.
+GENERIC_FAMILIES = (
+    "font.serif",
+    "font.sans-serif",
+    "font.cursive",
+    "font.fantasy",
+    "font.monospace",
+)
 LONGEST_NAME = 28
 FEW_DECADES = 2.0
 ENTRY = 1.75  # inches that an entry of a legend takes
@@ -209,14 +217,23 @@ def _letters(families: Sequence[str], text: Iterable[str]) -> set[str]:
     from matplotlib import font_manager
 
     letters = set(text)
-    found: set[str] = set()
-    for family in families:
-        try:
-            path = font_manager.findfont(
-                font_manager.FontProperties(family=family), fallback_to_default=False
-            )
-        except ValueError:  # not installed
-            continue
+    known: set[str] = set()
+    for name in _installed(families):
+        # In a list, since a lone text would be read as a pattern in which a hyphen has a meaning.
+        path = font_manager.findfont(font_manager.FontProperties(family=[name]))
         font = font_manager.get_font(path)
-        found |= {letter for letter in letters - found if font.get_char_index(ord(letter))}
-    return found
+        known |= {letter for letter in letters - known if font.get_char_index(ord(letter))}
+    return known
+
+
+def _installed(families: Sequence[str]) -> list[str]:
+    """Return the fonts that families stand for, in order: the first at hand of a generic one."""
+    from matplotlib import font_manager, rcParams
+
+    at_hand = {name.lower(): name for name in font_manager.fontManager.get_font_names()}
+    fonts = []
+    for family in families:
+        generic = f"font.{family.lower()}"
+        names = rcParams[generic] if generic in GENERIC_FAMILIES else [family]
+        fonts += [at_hand[name.lower()] for name in names if name.lower() in at_hand][:1]
+    return fonts

@@ -19,7 +19,7 @@ from headcount.wording import percent, percent_range, plain
 Law = Favorability | PredictedCurve
 
 # Quick to fit and unlike each other: where they part, so do the assumptions.
-OTHERS = ("probit_normal", "regression", "exponential", "high_dimensional")
+OTHERS = ("probit-normal", "regression", "exponential", "high-dimensional")
 SCHEMA = 1
 LARGE = 3
 

@@ -84,7 +84,7 @@ def forecast_risk(
         mean cost from the smallest on; far less stable beyond the pilot. Auto: rising where that
         is true of the cost, else one-way.
     method : str or Extrapolator, optional
-        Take D(u) from a method of `headcount methods`, such as ``"probit_normal"``, instead of a
+        Take D(u) from a method of `headcount methods`, such as ``"probit-normal"``, instead of a
         basis; the cost of a mistake is still fitted. Far beyond the pilot this is often steadier.
         There are then no intervals, and no priors.
     priors : mapping or sequence, optional
