@@ -27,7 +27,15 @@ from headcount.observed import Observed
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
 from headcount.uncertainty import KINDS, Uncertainty
-from headcount.wording import describe_capacity, percent, percent_range
+from headcount.wording import (
+    OURS,
+    Nouns,
+    describe_accuracy,
+    describe_capacity,
+    past_saying,
+    percent,
+    percent_range,
+)
 from headcount.writing import PAGES, PICTURES, write_atomically
 
 if TYPE_CHECKING:
@@ -87,6 +95,8 @@ class Forecast:
         How far the forecast may be off; None where no back-test was run.
     random_state : int or None
         Seed it was made with; None where it was read from a file.
+    nouns : Nouns
+        What classes and probes are called in words and pictures.
     """
 
     def __init__(
@@ -104,6 +114,7 @@ class Forecast:
         backtest: Backtest | None = None,
         uncertainty: Uncertainty | None = None,
         random_state: int | None = None,
+        nouns: Nouns = OURS,
     ) -> None:
         self.observed = observed
         self.law = law
@@ -117,6 +128,7 @@ class Forecast:
         self.backtest = backtest
         self.uncertainty = uncertainty
         self.random_state = random_state
+        self.nouns = nouns
         self._fitted = fitted
         self.curve = self._curve()
 
@@ -241,11 +253,12 @@ class Forecast:
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
-        doubts = {
+        rest = {
+            "nouns": self.nouns.to_dict(),
             "backtest": None if self.backtest is None else self.backtest.to_dict(),
             "uncertainty": None if self.uncertainty is None else self.uncertainty.to_dict(),
         }
-        return write_forecast(self.to_dict(), self.classes, self.observed, self.law, doubts)
+        return write_forecast(self.to_dict(), self.classes, self.observed, self.law, rest)
 
     @classmethod
     def from_json(cls, text: str) -> Forecast:
@@ -269,16 +282,21 @@ class Forecast:
 
         return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf)."""
+    def save(self, path: str | os.PathLike[str], *, title: str = "", note: str = "") -> None:
+        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
+
+        A title and a note to readers can stand on a report.
+        """
         suffix = Path(path).suffix.lower()
+        if (title or note) and suffix not in PAGES:
+            raise ParameterError("a title and a note are for a report; save it as .html.")
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
             write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
         elif suffix in PAGES:
             from headcount.report import write_report
 
-            write_report(path, self)
+            write_report(path, self, title=title, note=note)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
@@ -290,16 +308,19 @@ class Forecast:
             AccuracyDisplay.from_forecast(self).save(path)
 
     def sentences(self) -> list[str]:
-        """Return the answer in words, first the numbers asked for, then what it can hold."""
+        """Return the answer in words: the numbers asked for, what the last means, what it holds."""
         lines = [f"At {k:,} classes: {self._said(k)}." for k in self.classes]
-        return [*lines, self._capacities()]
+        last = self.classes[-1]
+        meaning = f"Among {last:,} classes, {describe_accuracy(float(self.accuracy(last)))}."
+        return [self.nouns.rename(line) for line in (*lines, meaning, self._capacities())]
 
     def _said(self, k: int) -> str:
         """Return an accuracy with its limits, and whether it was measured."""
         notes = ["measured"] if k <= self.n_classes else []
         limits = self.interval(k)
         if limits is not None:
-            notes.append(percent_range(float(limits[0]), float(limits[1])))
+            within = percent_range(float(limits[0]), float(limits[1]))
+            notes.append(f"{percent(self.confidence)} interval {within}")
         said = percent(float(self.accuracy(k)))
         return f"{said} ({', '.join(notes)})" if notes else said
 
@@ -308,7 +329,7 @@ class Forecast:
             f"Forecast from {self.n_classes:,} classes and {self.n_probes:,} probes ({self.method})"
         )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
-        return "\n  ".join([title, *self.sentences(), *notes])
+        return "\n  ".join(map(self.nouns.rename, [title, *self.sentences(), *notes]))
 
     def _repr_html_(self) -> str:
         from headcount.notebook import forecast_html
@@ -384,7 +405,9 @@ class Forecast:
             held = self.capacity(target)
             if held == 1:
                 continue
-            parts.append(f"{percent(target)} up to {describe_capacity(held)}")
+            parts.append(f"{percent(target)} up to {describe_capacity(held, self.n_classes)}")
+            if past_saying(held, self.n_classes):
+                break  # as is what a lower target allows
         if not parts:
             return f"Even two classes are too many for {percent(TARGETS[-1])}."
         return "It stays at or above " + ", ".join(parts) + "."

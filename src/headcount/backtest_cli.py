@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,11 @@ from headcount.command_options import (
     AsCsv,
     AsJson,
     Jobs,
+    Note,
     Plot,
     Report,
     Seed,
+    Title,
     check_plot,
     check_report,
     one_format,
@@ -61,6 +62,8 @@ def backtest(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    title: Title = None,
+    note: Note = None,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -76,20 +79,22 @@ def backtest(
     """
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
-    check_report(report, pilot.inputs)
+    check_report(report, pilot.inputs, title, note)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
-        write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
+        write_page(
+            report, context, pilot.inputs, found, pilot=data, warnings=said, title=title, note=note
+        )
     for note in left_out:
         terminal.complain("note", note)
     if plot is not None:
         _draw(found, plot)
     if as_json:
-        terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
+        terminal.show_json(_answer(data, found, heard))
     elif as_csv:
         sys.stdout.write(_csv(found))
     else:
@@ -161,7 +166,9 @@ def _show(data: Pilot, found: list[Backtest]) -> None:
     first = found[0]
     size = f"{counted(first.n_classes, 'class')}, {counted(data.n_probes, 'probe')}"
     method = f" Method: {first.method}." if len(found) == 1 else ""
-    terminal.say(f"Pilot: {size}; {percent(first.observed)} are right.{method}")
+    terminal.say(
+        f"Pilot: {size}; {percent(first.observed)} of probes find the right class.{method}"
+    )
     if not any(result.steps for result in found):
         terminal.say("\n" + "\n".join(first.sentences()))
     elif len(found) == 1:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays
 from headcount.errors import DataError, ParameterError
+from headcount.wording import Nouns
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +56,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
         "tolerance": check_tolerance(held["tolerance"]),
         "shared_rivals": bool(held["shared_rivals"]),
         "notes": tuple(str(note) for note in held["notes"]),
+        "nouns": Nouns.from_dict(held.get("nouns")),
     }
 
 

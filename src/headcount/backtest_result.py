@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
 from headcount.errors import DataError
 from headcount.presenting import as_csv, as_frame
-from headcount.wording import counted, percent, times
+from headcount.wording import OURS, Nouns, counted, percent, times
 
 if TYPE_CHECKING:
     from headcount.plotting import BacktestDisplay
@@ -100,6 +100,8 @@ class Backtest:
         spread.
     notes : tuple of str
         What was left out, and why.
+    nouns : Nouns
+        What classes and probes are called in words and pictures.
     """
 
     n_classes: int
@@ -111,6 +113,7 @@ class Backtest:
     tolerance: float = TOLERANCE
     shared_rivals: bool = True
     notes: tuple[str, ...] = ()
+    nouns: Nouns = OURS
 
     @property
     def supported(self) -> float:
@@ -156,6 +159,7 @@ class Backtest:
             "notes": list(self.notes),
             "grid": self.grid.tolist(),
             "halves": self.halves.tolist(),
+            "nouns": self.nouns.to_dict(),
         }
 
     @classmethod
@@ -188,7 +192,8 @@ class Backtest:
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: how far off it was, and what that supports."""
-        return [*self.notes, self._verdict()] if self.steps else list(self.notes)
+        found = [*self.notes, self._verdict()] if self.steps else self.notes
+        return [self.nouns.rename(sentence) for sentence in found]
 
     def __repr__(self) -> str:
         title = f"Backtest of {self.method} on {counted(self.n_classes, 'class')}"
@@ -197,7 +202,7 @@ class Backtest:
             f"{percent(self.observed)} measured, {points(step.error)} off on average"
             for step in self.steps
         ]
-        return "\n  ".join([title, *lines, *self.sentences()])
+        return "\n  ".join([*map(self.nouns.rename, [title, *lines]), *self.sentences()])
 
     def _repr_html_(self) -> str:
         from headcount.notebook import backtest_html

@@ -151,6 +151,7 @@ def _judged(pilot: Pilot, method: str, drawn: Subsamples, tolerance: float) -> B
         tolerance=tolerance,
         shared_rivals=drawn.shared_rivals,
         notes=_notes(pilot, drawn),
+        nouns=pilot.nouns,
     )
 
 

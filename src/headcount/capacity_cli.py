@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,7 @@ from headcount.command_options import (
 )
 from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import about, counted, describe_capacity, percent
+from headcount.wording import counted, describe_capacities, describe_capacity, percent
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -74,7 +73,7 @@ def capacity(
             "capacity": rows, "checks": [check.to_dict() for check in result.checks],
             "warnings": heard,
         }  # fmt: skip
-        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        terminal.show_json(answer)
         return
     for value in targets:
         terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
@@ -115,13 +114,8 @@ def _said_capacity(result: Forecast, target: float) -> str:
     source = "measured" if held < result.n_classes else "forecast"
     said = "even two classes are too many"
     if held > 1:
-        said = f"up to {describe_capacity(held)} ({source})"
+        said = f"up to {describe_capacity(held, result.n_classes)} ({source})"
     if limits is None or limits[0] == limits[1]:
         return said
-    return f"{said}; {percent(result.confidence)} interval {_between(*limits)}"
-
-
-def _between(low: float, high: float) -> str:
-    if math.isinf(high):
-        return f"{about(low)} or more"
-    return f"{about(low)} to {about(high)}"
+    within = describe_capacities(*limits, result.n_classes)
+    return f"{said}; {percent(result.confidence)} interval {within}"

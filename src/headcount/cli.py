@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +19,11 @@ from headcount.command_options import (
     Intervals,
     Jobs,
     Method,
+    Note,
     Plot,
     Report,
     Seed,
+    Title,
     check_plot,
     check_report,
     numbers_of,
@@ -78,6 +79,8 @@ def forecast(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    title: Title = None,
+    note: Note = None,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -97,7 +100,7 @@ def forecast(
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
-    check_report(report, pilot.inputs)
+    check_report(report, pilot.inputs, title, note)
     with terminal.progress(), listening() as heard:
         data = pilot.load()
         result = make_forecast(
@@ -109,12 +112,12 @@ def forecast(
             n_jobs=jobs,
             intervals=intervals,
         )
-        write_page(report, context, pilot.inputs, result, warnings=heard)
+        write_page(report, context, pilot.inputs, result, warnings=heard, title=title, note=note)
     if plot is not None:
         result.save(plot)
     if as_json:
         answer = result.to_dict() | {"warnings": heard}
-        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        terminal.show_json(answer)
     elif as_csv:
         sys.stdout.write(result.to_csv())
     else:
@@ -164,7 +167,7 @@ def observe(
         row["classes"] = int(row["classes"])
         row["median_rank"] = int(row["median_rank"])
     if as_json:
-        terminal.say(json.dumps(_observed_json(data, rows), allow_nan=False, indent=2))
+        terminal.show_json(_observed_json(data, rows))
     elif as_csv:
         lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
         sys.stdout.write("\n".join(lines) + "\n")
@@ -285,7 +288,7 @@ def _show_forecast(result: Forecast) -> None:
     terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
     within = [] if result.uncertainty is None else [f"{percent(result.confidence)} interval"]
     terminal.show_table(["classes", "accuracy", *within, ""], rows)
-    terminal.say("\n" + result.sentences()[-1])
+    terminal.say("\n" + "\n".join(result.sentences()[-2:]))
     if result.backtest is not None:
         for sentence in result.backtest.sentences():
             terminal.say(f"Back-test: {sentence}")

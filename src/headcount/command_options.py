@@ -28,6 +28,8 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 Report = Annotated[
     Path | None, typer.Option(help="Also write a page to pass on, with nothing outside it: .html.")
 ]
+Title = Annotated[str | None, typer.Option(help="Title of the report.")]
+Note = Annotated[str | None, typer.Option(help="What the report should say to its readers.")]
 
 
 def numbers_of(text: str) -> list[int]:
@@ -79,9 +81,13 @@ def one_format(as_json: bool, as_csv: bool) -> None:
         raise ParameterError("--json and --csv exclude each other; choose one.")
 
 
-def check_report(report: Path | None, inputs: Sequence[Path]) -> None:
+def check_report(
+    report: Path | None, inputs: Sequence[Path], title: str | None = None, note: str | None = None
+) -> None:
     """Refuse a report that cannot be written before any work is done."""
     if report is None:  # asked first: the page needs packages that others do without
+        if title or note:
+            raise ParameterError("--title and --note are for a report; add --report report.html.")
         return
     from headcount.report import check_report as check_page
 
@@ -89,7 +95,14 @@ def check_report(report: Path | None, inputs: Sequence[Path]) -> None:
 
 
 def write_page(
-    report: Path | None, context: typer.Context, inputs: Sequence[Path], result: Any, **more: Any
+    report: Path | None,
+    context: typer.Context,
+    inputs: Sequence[Path],
+    result: Any,
+    *,
+    title: str | None,
+    note: str | None,
+    **more: Any,
 ) -> None:
     """Write a report that says which command made it, if one was asked for."""
     if report is None:
@@ -97,4 +110,5 @@ def write_page(
     from headcount.report import of_command, write_report
 
     names = [path.name for path in inputs]
+    more |= {"title": title or "", "note": note or ""}
     write_report(report, result, sources=names, reproduction=of_command(context, names), **more)

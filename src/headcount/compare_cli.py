@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +17,11 @@ from headcount.command_options import (
     Confidence,
     Jobs,
     Method,
+    Note,
     Plot,
     Report,
     Seed,
+    Title,
     check_plot,
     check_report,
     numbers_of,
@@ -28,7 +30,7 @@ from headcount.command_options import (
 )
 from headcount.errors import ParameterError, listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import counted, percent, plain
+from headcount.wording import counted, named, percent
 
 if TYPE_CHECKING:
     from headcount.comparison import Comparison
@@ -54,6 +56,8 @@ def compare(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    title: Title = None,
+    note: Note = None,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -72,11 +76,11 @@ def compare(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
-    files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
+    files = [pilot, *(replace(pilot, path=path) for path in others)]
     called = _names([file.path for file in files], names)
     read = list(dict.fromkeys(path for file in files for path in file.inputs))
     check_plot(plot, read)
-    check_report(report, read)
+    check_report(report, read, title, note)
     with terminal.progress(), listening() as heard:
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
@@ -86,12 +90,12 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
-        write_page(report, context, read, found, warnings=heard)
+        write_page(report, context, read, found, warnings=heard, title=title, note=note)
     if plot is not None:
         _draw(found, plot)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
-        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        terminal.show_json(answer)
     elif as_csv:
         sys.stdout.write(found.to_csv())
     else:
@@ -126,7 +130,7 @@ def _show(found: Comparison) -> None:
     made = found.forecasts
     for name, one in made.items():
         size = f"{counted(one.n_classes, 'class')}, {counted(one.n_probes, 'probe')}"
-        terminal.say(plain(f"{name}: {size}. Method: {one.method}."))
+        terminal.say(f"{named(name)}: {size}. Method: {one.method}.")
     how = (
         "The same classes and as many probes of each: what the systems share cancels."
         if found.paired
@@ -137,5 +141,5 @@ def _show(found: Comparison) -> None:
         [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
         for k in found.classes
     ]
-    terminal.show_table(["classes", *map(plain, made)], rows)
+    terminal.show_table(["classes", *map(named, made)], rows)
     terminal.say("\n" + "\n".join(found.sentences()))

@@ -16,7 +16,7 @@ from headcount.answers import Forecast
 from headcount.backtest_result import points
 from headcount.errors import ParameterError
 from headcount.presenting import as_frame
-from headcount.wording import about, plain, rough_chance
+from headcount.wording import Nouns, about, named, percent, rough_chance
 
 if TYPE_CHECKING:
     from headcount.plotting import ComparisonDisplay
@@ -143,6 +143,11 @@ class Comparison:
         """Whether all systems were measured on the same classes and compared so."""
         return all(pair.paired for pair in self.pairs)
 
+    @property
+    def nouns(self) -> Nouns:
+        """What classes and probes are called in words and pictures: as the first system does."""
+        return next(iter(self.forecasts.values())).nouns
+
     def pair(self, first: str, second: str) -> Pair:
         """Return how two systems compare; the order is that of the comparison."""
         for pair in self.pairs:
@@ -191,14 +196,14 @@ class Comparison:
         """Return the outcome in words: who is ahead, by how much, and where that changes."""
         found = []
         for pair in self.pairs:
-            found += [lead_sentence(pair, k) for k in self.classes]
+            found += [lead_sentence(pair, k, self.confidence) for k in self.classes]
             if pair.crossing is not None:
                 found.append(crossing_sentence(pair.crossing))
-        return [*found, *self.notes]
+        return [self.nouns.rename(sentence) for sentence in (*found, *self.notes)]
 
     def __repr__(self) -> str:
         how = "paired" if self.paired else "not paired"
-        title = f"Comparison of {', '.join(map(plain, self.forecasts))} ({how})"
+        title = f"Comparison of {', '.join(map(named, self.forecasts))} ({how})"
         return "\n  ".join([title, *self.sentences()])
 
     def _repr_html_(self) -> str:
@@ -231,10 +236,10 @@ class Comparison:
         ]
 
 
-def lead_sentence(pair: Pair, k: int) -> str:
+def lead_sentence(pair: Pair, k: int, confidence: float) -> str:
     """Say who is ahead, by how much, and whether that is sure."""
-    lead = pair.at(k)
-    first, second = plain(pair.first), plain(pair.second)
+    lead, level = pair.at(k), f"{percent(confidence)} interval"
+    first, second = named(pair.first), named(pair.second)
     better, worse = (first, second) if lead.difference >= 0 else (second, first)
     by = points(abs(lead.difference))
     if abs(lead.difference) < LEVEL:
@@ -246,19 +251,19 @@ def lead_sentence(pair: Pair, k: int) -> str:
     ends = sorted((abs(lead.lower), abs(lead.upper)))
     if lead.lower > 0 or lead.upper < 0:
         span = f"{_number(ends[0])} to {_number(ends[1])}"
-        return f"At {k:,} classes {better} is ahead of {worse} by {by} ({span})."
+        return f"At {k:,} classes {better} is ahead of {worse} by {by} ({level} {span})."
     behind, ahead = (-lead.lower, lead.upper) if better == first else (lead.upper, -lead.lower)
     chance = lead.chance if better == first else 1 - lead.chance
     return (
         f"At {k:,} classes {first} and {second} cannot be told apart: {better} seems ahead by {by} "
-        f"({_number(behind)} behind to {_number(ahead)} ahead), with a chance of "
+        f"({level} {_number(behind)} behind to {_number(ahead)} ahead), with a chance of "
         f"{rough_chance(chance)} to be the better one."
     )
 
 
 def crossing_sentence(crossing: Crossing) -> str:
     """Say up to where one is ahead."""
-    before, after = plain(crossing.before), plain(crossing.after)
+    before, after = named(crossing.before), named(crossing.after)
     ends = [None if end is None else about(end) for end in (crossing.lower, crossing.upper)]
     if ends[0] is not None and ends[1] is not None:
         sure = f" (likely between {ends[0]} and {ends[1]})"

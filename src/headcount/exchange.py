@@ -18,6 +18,7 @@ from headcount.favorability import Favorability
 from headcount.losses import LossTable
 from headcount.observed import Observed
 from headcount.uncertainty import Uncertainty
+from headcount.wording import Nouns
 
 SCHEMA = 1
 # Codes that the first version wrote.
@@ -29,7 +30,7 @@ def write_forecast(
     classes: Sequence[int],
     observed: Observed,
     law: Favorability | PredictedCurve,
-    doubts: dict[str, Any],
+    rest: dict[str, Any],
 ) -> str:
     """Return the answers together with all that is needed to answer any other question."""
     table = observed.table
@@ -44,7 +45,7 @@ def write_forecast(
         state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
     else:
         state |= {"ladder": law.classes.tolist(), "accuracy": law.values.tolist()}
-    return json.dumps(answers | {"state": state | doubts}, allow_nan=False)
+    return json.dumps(answers | {"state": state | rest}, allow_nan=False)
 
 
 def read_forecast(text: str) -> dict[str, Any]:
@@ -67,6 +68,7 @@ def read_forecast(text: str) -> dict[str, Any]:
             "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
             "backtest": _held(state, "backtest", Backtest.from_dict),
             "uncertainty": _held(state, "uncertainty", Uncertainty.from_dict),
+            "nouns": Nouns.from_dict(state.get("nouns")),
         }
     except HeadcountError:
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.wording import speaking
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +39,8 @@ def forecast(
     random_state: int = 0,
     n_jobs: int | None = None,
     intervals: bool = True,
+    noun: str | None = None,
+    probe_noun: str | None = None,
 ) -> Forecast:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -60,6 +64,9 @@ def forecast(
     intervals : bool
         Whether to run the back-test, which intervals rest on: some sixty fits to parts of
         the pilot. Slow methods (`headcount methods`) never do; see `headcount.backtest`.
+    noun, probe_noun : str, optional
+        What to call classes and probes in words and pictures, such as "person/people" and
+        "photo/photos"; by default as the pilot does, see `Pilot.with_nouns`.
 
     Returns
     -------
@@ -76,8 +83,11 @@ def forecast(
     asked = asked_classes(classes)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
-    with listening() as heard:
+    with listening() as heard, ExitStack() as stack:
         pilot = as_pilot(data, labels)
+        if noun is not None or probe_noun is not None:
+            pilot = pilot.with_nouns(noun, probe_noun)
+        stack.enter_context(speaking(pilot.nouns))
         estimator = resolve(method, random_state).fit(pilot)
         tested = None
         if intervals and not estimator.slow:
@@ -87,7 +97,7 @@ def forecast(
         observed, law = observe(pilot), estimator.law(asked)
         checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
-            checks += (finding(LESS, estimator.note_),)
+            checks += (finding(LESS, estimator.note_, estimator.remedy_),)
         for check in checks:
             if check.code == TOO_FAR:
                 warn(check.message, ExtrapolationWarning)
@@ -104,4 +114,5 @@ def forecast(
         backtest=tested,
         uncertainty=None if tested is None else assess(pilot, tested, estimator),
         random_state=random_state,
+        nouns=pilot.nouns,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -22,7 +21,7 @@ from headcount.errors import (
     listening,
 )
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import plain
+from headcount.wording import plain, spoken
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -102,7 +101,7 @@ def gate(
     if junit is not None:
         _write(junit, junit_xml(_cases(decision), pilot.path.name))
     if as_json:
-        terminal.say(json.dumps(_answer(result, decision, heard), allow_nan=False, indent=2))
+        terminal.show_json(_answer(result, decision, heard))
     else:
         _show(decision)
         if github:
@@ -222,14 +221,18 @@ def _write(path: Path, text: str) -> None:
 
 
 def _cases(decision: Decision) -> list[tuple[str, str, str]]:
-    return [(verdict.name, verdict.outcome, verdict.message) for verdict in decision.verdicts]
+    return [
+        (spoken(verdict.name), verdict.outcome, spoken(verdict.message))
+        for verdict in decision.verdicts
+    ]
 
 
 def _tell_of_error(error: Exception, junit: Path | None, github: bool, file: str) -> None:
+    message = spoken(str(error))
     if junit is not None:
-        _write(junit, junit_xml([("input", "error", str(error))], file))
+        _write(junit, junit_xml([("input", "error", message)], file))
     if github:
-        print(annotation(f"{SUITE} {file}", str(error)))
+        print(annotation(f"{SUITE} {file}", message))
 
 
 def _answer(result: Forecast, decision: Decision, heard: list[str]) -> dict[str, Any]:
@@ -254,11 +257,11 @@ def _show(decision: Decision) -> None:
 
 
 def _annotate(decision: Decision, file: str) -> None:
-    for verdict in decision.verdicts:
-        if verdict.outcome != "pass":
-            print(annotation(f"{SUITE} {file}, {verdict.name}", verdict.message))
+    for name, outcome, message in _cases(decision):
+        if outcome != "pass":
+            print(annotation(f"{SUITE} {file}, {name}", message))
     for note in decision.notes:
-        print(annotation(f"{SUITE} {file}", note, "notice"))
+        print(annotation(f"{SUITE} {file}", spoken(note), "notice"))
 
 
 def _for_xml(text: str) -> str:

@@ -45,17 +45,17 @@ def forecast_html(made: Forecast) -> str:
         rows.append([f"{k:,}", percent(float(made.accuracy(k))), *within, source])
     within = [] if made.uncertainty is None else [f"{percent(made.confidence)} interval"]
     head, *_ = repr(made).split("\n")
-    notes = [made.sentences()[-1]]
+    notes = made.sentences()[-2:]
     if made.backtest is not None:
         notes += [f"Back-test: {sentence}" for sentence in made.backtest.sentences()]
-    notes += [f"Check {check.code}: {check.message}" for check in made.checks]
+    notes += [made.nouns.rename(f"Check {check.code}: {check.message}") for check in made.checks]
 
     def picture() -> Display:
         from headcount.plotting import AccuracyDisplay
 
         return AccuracyDisplay.from_forecast(made)
 
-    table = _table(["classes", "accuracy", *within, ""], rows)
+    table = _table([made.nouns.rename("classes"), "accuracy", *within, ""], rows)
     return _page(head, [table, _list(notes)], picture)
 
 
@@ -99,7 +99,12 @@ def comparison_html(found: Comparison) -> str:
         return ComparisonDisplay.from_comparison(found)
 
     return _page(
-        head, [_table(["classes", *map(plain, made)], rows), _list(found.sentences())], picture
+        head,
+        [
+            _table([found.nouns.rename("classes"), *map(plain, made)], rows),
+            _list(found.sentences()),
+        ],
+        picture,
     )
 
 

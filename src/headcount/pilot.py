@@ -16,7 +16,7 @@ from headcount.losses import LossTable, collapse
 from headcount.ranks import Beats, Pieces, Source
 from headcount.ranks.canonical import canonical_order
 from headcount.summary import PilotSummary, summarise
-from headcount.wording import counted
+from headcount.wording import OURS, Nouns, counted
 
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
@@ -56,6 +56,9 @@ class Pilot(PilotConstructors):
         often it is asked for); only used to check that nothing changes along it.
     classifier : str or None
         Kind of classifier that gave the scores, where `from_classifier` was told.
+    nouns : Nouns
+        What classes and probes are called in everything that is made from the pilot; see
+        `with_nouns`.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class Pilot(PilotConstructors):
         groups: NDArray[Any] | None = None,
         order: NDArray[np.float64] | None = None,
         classifier: str | None = None,
+        nouns: Nouns = OURS,
     ) -> None:
         self.n_classes = n_classes
         self.n_probes = len(losses)
@@ -95,6 +99,7 @@ class Pilot(PilotConstructors):
         self.groups = None if groups is None else _frozen(groups)
         self.order = None if order is None else _frozen(order)
         self.classifier = classifier
+        self.nouns = nouns
         self.weights = _frozen(self._weights())
         self._source = source
         self._beats = beats
@@ -288,8 +293,37 @@ class Pilot(PilotConstructors):
             order=self.order,
         )
 
+    def with_nouns(self, noun: str | None = None, probe_noun: str | None = None) -> Pilot:
+        """Return the same pilot, whose classes and probes are called something else.
+
+        Sentences, tables, reports and pictures then say so; data and options keep their names.
+
+        Parameters
+        ----------
+        noun : str, optional
+            What a class is: "person/people", or one word if its plural is regular.
+        probe_noun : str, optional
+            What a probe is, such as "photo/photos".
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> import headcount
+        >>> pilot = headcount.Pilot.from_losses([0, 0, 1], n_classes=50)
+        >>> pilot.with_nouns("person/people", "photo")
+        Pilot(50 people, 3 photos)
+        """
+        return self._but(nouns=Nouns.of(noun, probe_noun))
+
     def _made_by(self, classifier: str) -> Pilot:
         """Return the same pilot, which remembers what kind of classifier gave the scores."""
+        return self._but(classifier=classifier)
+
+    def _but(self, **changed: Any) -> Pilot:
+        """Return the same pilot with something else known about it."""
         return self._with(
             self.losses,
             self.ties,
@@ -301,12 +335,13 @@ class Pilot(PilotConstructors):
             beats=self._beats,
             groups=self.groups,
             order=self.order,
-            classifier=classifier,
+            **changed,
         )
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
-        """Return a pilot that averages and breaks ties as this one does, of the same classifier."""
-        kept = {"average": self.average, "tie_rule": self.tie_rule, "classifier": self.classifier}
+        """Return a pilot that averages, breaks ties and is spoken of as this one."""
+        same = ("average", "tie_rule", "classifier", "nouns")
+        kept = {name: getattr(self, name) for name in same}
         return Pilot(*counts, **(kept | parts))
 
     def summary(self) -> PilotSummary:
@@ -314,7 +349,8 @@ class Pilot(PilotConstructors):
         return summarise(self)
 
     def __repr__(self) -> str:
-        return f"Pilot({counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')})"
+        size = f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+        return f"Pilot({self.nouns.rename(size)})"
 
     def _repr_html_(self) -> str:
         from headcount.notebook import pilot_html

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from headcount.wording import OURS, Nouns, speaking
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -39,14 +41,23 @@ Average = Annotated[
 TieRule = Annotated[
     str | None, typer.Option(help="What an exact tie counts: random (default), lose or win.")
 ]
+Noun = Annotated[
+    str | None,
+    typer.Option(help="What to call classes in words, e.g. person/people.", metavar="ONE/MANY"),
+]
+ProbeNoun = Annotated[
+    str | None,
+    typer.Option(help="What to call probes in words, e.g. photo/photos.", metavar="ONE/MANY"),
+]
 
 
 @dataclass(frozen=True)
 class PilotFiles:
-    """Where a pilot is, and what its files cannot say."""
+    """Where a pilot is, what its files cannot say, and what its classes are called."""
 
     path: Path
     options: dict[str, Any]
+    nouns: Nouns = OURS
 
     @property
     def inputs(self) -> list[Path]:
@@ -58,7 +69,10 @@ class PilotFiles:
         """Read the pilot."""
         from headcount.loading import load
 
-        return load(self.path, **self.options)
+        pilot = load(self.path, **self.options)
+        if self.nouns == OURS:
+            return pilot
+        return pilot.with_nouns(self.nouns.noun, self.nouns.probe_noun)
 
 
 def _shared(
@@ -72,6 +86,8 @@ def _shared(
     n_classes: Size = None,
     average: Average = None,
     tie_rule: TieRule = None,
+    noun: Noun = None,
+    probe_noun: ProbeNoun = None,
 ) -> None:
     """Carry the signature that `reads_pilot` adds to a command."""
 
@@ -83,8 +99,11 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
+        files = [path.name for path in _paths(given.values())]
         options = {name: given.pop(name) for name in shared if name != "pilot"}
-        command(pilot=PilotFiles(given.pop("pilot"), options), **given)
+        nouns = Nouns.of(options.pop("noun"), options.pop("probe_noun"))
+        with speaking(nouns, files):
+            command(pilot=PilotFiles(given.pop("pilot"), options, nouns), **given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     rest = [p for name, p in own.items() if name != "pilot"]
@@ -98,3 +117,11 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
     wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
     del wrapped.__wrapped__
     return wrapped
+
+
+def _paths(values: Iterable[Any]) -> Iterator[Path]:
+    """Yield the files among the values of options, some of which are lists."""
+    for value in values:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, Path):
+                yield one

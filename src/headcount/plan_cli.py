@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,7 +58,7 @@ def plan(
             n_jobs=jobs,
         )
     if as_json:
-        terminal.say(json.dumps(found.to_dict() | {"warnings": heard}, allow_nan=False, indent=2))
+        terminal.show_json(found.to_dict() | {"warnings": heard})
     else:
         _show(found)
 

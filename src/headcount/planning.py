@@ -21,7 +21,7 @@ from headcount.forecasting import forecast
 from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
 from headcount.uncertainty import Uncertainty
-from headcount.wording import about, percent
+from headcount.wording import OURS, Nouns, about, percent
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +84,8 @@ class Plan:
         Other sizes that will do.
     notes : tuple of str
         What to know about it.
+    nouns : Nouns
+        What classes and probes are called in words.
     """
 
     k: int
@@ -101,10 +103,11 @@ class Plan:
     probes_per_class: float
     options: tuple[Option, ...]
     notes: tuple[str, ...] = ()
+    nouns: Nouns = OURS
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        held = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        held = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "nouns"}
         options = [dict(vars(option)) for option in self.options]
         return {"schema": SCHEMA} | held | {"options": options, "notes": list(self.notes)}
 
@@ -122,11 +125,11 @@ class Plan:
 
     def sentences(self) -> list[str]:
         """Return the answer in words."""
-        return [self._now(), self._needed(), *self.notes]
+        return [self.nouns.rename(line) for line in (self._now(), self._needed(), *self.notes)]
 
     def __repr__(self) -> str:
         title = f"Plan for accuracy at {self.k:,} classes within {points(self.half_width)}"
-        return "\n  ".join([title, *self.sentences()])
+        return "\n  ".join([self.nouns.rename(title), *self.sentences()])
 
     def _repr_html_(self) -> str:
         return as_html(repr(self))
@@ -341,6 +344,7 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         probes_per_class=wanted,
         options=_options(model, half_width, wanted),
         notes=_notes(model, classes),
+        nouns=made.nouns,
     )
 
 

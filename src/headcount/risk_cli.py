@@ -5,7 +5,6 @@ It stands outside the package `risk` so that `headcount --help` need not load th
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,7 +76,7 @@ def risk(
         )
     if as_json:
         answer = result.to_dict() | {"cost": Path(cost).name, "warnings": heard}
-        terminal.say(json.dumps(answer, allow_nan=False, indent=2))
+        terminal.show_json(answer)
     elif as_csv:
         sys.stdout.write(result.to_csv())
     else:

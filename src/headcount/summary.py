@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import UnsupportedError
-from headcount.wording import counted, percent, plain
+from headcount.wording import OURS, Nouns, counted, named, percent
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -49,11 +49,14 @@ class PilotSummary:
     hardest: tuple[ClassNote, ...]
     confusing: tuple[ClassNote, ...]
     groups: tuple[ClassNote, ...]
+    nouns: Nouns = OURS
 
     @property
     def size(self) -> str:
         """How many classes and probes there are, in words."""
-        return f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+        return self.nouns.rename(
+            f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+        )
 
     def lines(self) -> dict[str, str]:
         """Return what there is to say, in words, by what it is about."""
@@ -66,19 +69,30 @@ class PilotSummary:
             found["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
             found["censored"] = f"{counted(self.censored, 'probe')}, true class not in the list"
-        for title, notes in (
-            ("hardest", self.hardest),
-            ("most confusing", self.confusing),
-            ("weakest groups", self.groups),
-        ):
-            if notes:
-                listed = (f"{plain(note.name)} ({percent(note.share)})" for note in notes)
-                found[title] = ", ".join(listed)
-        return found
+        short = {
+            title.removesuffix(" classes").lower(): text for title, text in self.notable().items()
+        }
+        found |= short
+        return {self.nouns.rename(title): self.nouns.rename(text) for title, text in found.items()}
+
+    def notable(self) -> dict[str, str]:
+        """Return the classes and groups to look at first; the first bracket says what it means."""
+        kinds = (
+            ("Hardest classes", self.hardest, "beaten by {} of the other classes"),
+            (
+                "Most confusing classes",
+                self.confusing,
+                "above the true class for {} of others' probes",
+            ),
+            ("Weakest groups", self.groups, "{} right"),
+        )
+        return {title: _listed(notes, meaning) for title, notes, meaning in kinds if notes}
 
     def __str__(self) -> str:
+        lines = self.lines()
+        width = max(17, *map(len, lines))
         return "\n".join(
-            [self.size, *(f"  {title:<17} {text}" for title, text in self.lines().items())]
+            [self.size, *(f"  {title:<{width}} {text}" for title, text in lines.items())]
         )
 
     def _balance(self) -> str:
@@ -91,6 +105,15 @@ class PilotSummary:
         if self.classes_without_probes:
             text += f"; none, only competing: {counted(self.classes_without_probes, 'class')}"
         return text
+
+
+def _listed(notes: tuple[ClassNote, ...], meaning: str) -> str:
+    """Return names with their shares in brackets, the first one with what it is a share of."""
+    shares = [percent(note.share) for note in notes]
+    brackets = [meaning.format(shares[0]), *shares[1:]]
+    return ", ".join(
+        f"{named(note.name)} ({bracket})" for note, bracket in zip(notes, brackets, strict=True)
+    )
 
 
 def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
@@ -115,6 +138,7 @@ def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
         hardest=_if_known(hardest_classes, pilot),
         confusing=_if_known(hub_classes, pilot) if hubs else (),
         groups=_by_group(pilot, right),
+        nouns=pilot.nouns,
     )
 
 

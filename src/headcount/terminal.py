@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headcount.threads import watching
-from headcount.wording import plain
+from headcount.wording import plain, spoken
 
 if TYPE_CHECKING:
     from headcount.checks import Check
@@ -24,13 +25,22 @@ PATIENCE = 1.0
 
 
 def say(text: str) -> None:
-    """Print text on stdout, as it is: no markup, no wrapping where piped."""
+    """Print text on stdout in the user's own nouns: no markup, no wrapping where piped."""
+    _print(spoken(text))
+
+
+def show_json(answer: Any) -> None:
+    """Print an answer as JSON on stdout, whose words are the same whatever nouns people use."""
+    _print(json.dumps(answer, allow_nan=False, indent=2))
+
+
+def _print(text: str) -> None:
     Console(file=sys.stdout, highlight=False).print(Text(text), soft_wrap=True)
 
 
 def complain(kind: str, message: str) -> None:
     """Print one line on stderr."""
-    line = plain(" ".join(str(message).split()))
+    line = plain(" ".join(spoken(str(message)).split()))
     print(f"headcount: {kind}: {line}", file=sys.stderr)
 
 
@@ -45,7 +55,7 @@ def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None
     """Print a table on stdout; the first `left` columns are text, the others numbers."""
     table = Table(box=None)
     for i, name in enumerate(columns):
-        table.add_column(Text(name), justify="left" if i < left else "right")
+        table.add_column(Text(spoken(name)), justify="left" if i < left else "right")
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     console = Console(file=sys.stdout, highlight=False)

@@ -1,9 +1,27 @@
-"""Numbers as people read them, and text from files made safe to print."""
+"""Numbers and nouns as people read them, and text from files made safe to print."""
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from headcount.errors import HeadcountError, ParameterError
+
+# A pilot of K classes says nothing of a capacity past so many times K.
+MOST_SAID = 10_000
+LONGEST_NOUN = 40
+OUR_NOUN = r"(?P<noun>class(?:es)?|probes?)"
+# What is quoted came from the user, and what stands between backticks is code.
+ALONE = r"""(?P<alone>"(?:[^"]|"")*"|`[^`]*`|(?<!\w)'[^'\n]*'(?!\w))"""
+# Joined to something else, as in --classes or class.npz, it is no noun of ours.
+IN_TEXT = rf"(?P<article>\ban? )?(?<![\w./:=\\-]){OUR_NOUN}(?P<owner>'s?)?(?![\w/=\\-]|\.\w)"
+AN = re.compile(r"(?!eu|uni|us[eu]|one\b)[aeiou]|hour|hono|heir", re.IGNORECASE)
 
 
 def percent(value: float) -> str:
@@ -102,13 +120,197 @@ def plain(text: str) -> str:
     return "".join("?" if unicodedata.category(c) in wild else c for c in text)
 
 
-def describe_capacity(held: int | float) -> str:
-    """Return a capacity in words.
+def named(text: str) -> str:
+    """Return a name from a file as it stands in a sentence: quoted where it reads like our words.
 
     Examples
     --------
-    >>> describe_capacity(2345), describe_capacity(float("inf"))
-    ('about 2,300 classes', 'any number of classes')
+    >>> print(named("anna"), named("class 1"), named('the "best" probe'))
+    anna "class 1" "the ""best"" probe"
     """
-    approximate = 100 <= held <= 1e12
-    return ("about " if approximate else "") + about(held) + " classes"
+    name = plain(text)
+    doubtful = re.search(rf"[`\"]|\b{OUR_NOUN}\b", name, re.IGNORECASE)
+    return '"' + name.replace('"', '""') + '"' if doubtful else name
+
+
+def describe_accuracy(share: float) -> str:
+    """Return what an accuracy is a share of, as a count that can be pictured.
+
+    Examples
+    --------
+    >>> describe_accuracy(0.71), describe_accuracy(0.9834)
+    ('71 of 100 probes find the right class', '983 of 1,000 probes find the right class')
+    >>> describe_accuracy(0.9994), describe_accuracy(1.0)
+    ('about 1 probe in 1,700 does not find the right class', 'all probes find the right class')
+    """
+    edge = min(share, 1 - share)
+    if edge < 1e-12:
+        found = "no probe finds" if share < 0.5 else "all probes find"
+    elif edge >= 0.0095:
+        whole = 100 if edge >= 0.095 else 1000
+        found = f"{whole * share:,.0f} of {whole:,} probes find"
+    else:
+        rare = "about" if edge >= 1e-8 else "fewer than"
+        found = f"{rare} 1 probe in {float(f'{1 / max(edge, 1e-8):.2g}'):,.0f} "
+        found += "finds" if share < 0.5 else "does not find"
+    return f"{found} the right class"
+
+
+def describe_capacity(count: float, n_classes: int) -> str:
+    """Return a capacity in words, as far as a pilot of `n_classes` can say.
+
+    Examples
+    --------
+    >>> describe_capacity(2345, 100), describe_capacity(float("inf"), 100)
+    ('about 2,300 classes', 'more classes than can be said')
+    """
+    if past_saying(count, n_classes):
+        return "more classes than can be said"
+    return ("about " if count >= 100 else "") + about(count) + " classes"
+
+
+def describe_capacities(lower: float, upper: float, n_classes: int) -> str:
+    """Return an interval of capacities in words.
+
+    Examples
+    --------
+    >>> describe_capacities(120, 2345, 100), describe_capacities(120, 1e9, 100)
+    ('120 to 2,300', '120 or more')
+    """
+    if past_saying(lower, n_classes):
+        return "more than can be said"
+    if past_saying(upper, n_classes):
+        return f"{about(lower)} or more"
+    return f"{about(lower)} to {about(upper)}"
+
+
+def past_saying(count: float, n_classes: int) -> bool:
+    """Whether a capacity is larger than a pilot of `n_classes` can say anything about."""
+    return count > MOST_SAID * n_classes
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What the classes and the probes of a pilot are called where people read of them.
+
+    Examples
+    --------
+    >>> nouns = Nouns.of("person/people", "image")
+    >>> nouns.rename("A class has a probe; `classes` and --classes stay, as does 'class 1'.")
+    "A person has an image; `classes` and --classes stay, as does 'class 1'."
+    """
+
+    class_one: str = "class"
+    class_many: str = "classes"
+    probe_one: str = "probe"
+    probe_many: str = "probes"
+
+    @classmethod
+    def of(cls, noun: str | None = None, probe_noun: str | None = None) -> Nouns:
+        """Read nouns such as "person/people"; of one word alone, the plural follows a rule."""
+        usual = astuple(OURS)
+        classes = usual[:2] if noun is None else _noun(noun, "noun", usual[:2])
+        probes = usual[2:] if probe_noun is None else _noun(probe_noun, "probe_noun", usual[2:])
+        return cls(*classes, *probes)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return them as plain data."""
+        return {"noun": self.noun, "probe_noun": self.probe_noun}
+
+    @classmethod
+    def from_dict(cls, held: Mapping[str, Any] | None) -> Nouns:
+        """Return what `to_dict` wrote; our own where nothing was written."""
+        return cls() if held is None else cls.of(held["noun"], held["probe_noun"])
+
+    @property
+    def noun(self) -> str:
+        """The classes, as `of` reads them."""
+        return f"{self.class_one}/{self.class_many}"
+
+    @property
+    def probe_noun(self) -> str:
+        """The probes, as `of` reads them."""
+        return f"{self.probe_one}/{self.probe_many}"
+
+    def rename(self, text: str, keep: Iterable[str] = ()) -> str:
+        """Return one of our own texts with these nouns in it; doing it twice changes nothing.
+
+        What stands in quotes or backticks is left alone, and so is each text of `keep`.
+        """
+        if self == OURS:
+            return text
+        kept = "|".join(re.escape(name) for name in sorted(keep, key=len, reverse=True) if name)
+        alone = ALONE if not kept else rf"{ALONE}|(?P<kept>{kept})"
+        return re.sub(rf"{alone}|(?i:{IN_TEXT})", self._replace, text)
+
+    def _replace(self, match: re.Match[str]) -> str:
+        ours: str | None = match["noun"]
+        if ours is None:
+            return match[0]
+        names = dict(zip(astuple(OURS), astuple(self), strict=True))
+        noun = names[ours.lower()]
+        article, owner = match["article"] or "", match["owner"] or ""
+        if article:
+            article = article[0] + ("n " if AN.match(noun) else " ")
+        if owner:
+            owner = "'" if ours.lower() in ("classes", "probes") and noun.endswith("s") else "'s"
+        if ours[0].isupper():
+            noun = noun[0].upper() + noun[1:]
+        return f"{article}{noun}{owner}"
+
+
+OURS = Nouns()
+
+
+_words: ContextVar[Callable[[str], str]] = ContextVar("words", default=str)
+
+
+@contextmanager
+def speaking(nouns: Nouns, keep: Iterable[str] = ()) -> Iterator[None]:
+    """Use these nouns in what is `spoken` inside, and in errors that leave it.
+
+    Names of files and the like are left alone if they are in `keep`.
+    """
+    kept = tuple(keep)
+    token = _words.set(lambda text: nouns.rename(text, kept))
+    try:
+        yield
+    except HeadcountError as error:
+        error.args = (spoken(str(error)),)
+        raise
+    finally:
+        _words.reset(token)
+
+
+def spoken(text: str) -> str:
+    """Return one of our own texts as it is put to people here and now."""
+    return _words.get()(text)
+
+
+def _noun(text: str, name: str, usual: tuple[str, ...]) -> tuple[str, str]:
+    """Return singular and plural, refused if they could not stand in a sentence."""
+    example = "person/people" if name == "noun" else "photo/photos"
+    option = f"{name} (--{name.replace('_', '-')})"
+    if not isinstance(text, str) or text.count("/") > 1:
+        raise ParameterError(f"{option} must be one word or two, such as {example}, not {text!r}.")
+    words = [word.strip() for word in text.split("/")]
+    for word, ours in zip(words, usual, strict=False):
+        sound = word[:1].isalpha() and plain(word) == word and not re.search("[`\"']", word)
+        if not sound or len(word) > LONGEST_NOUN:
+            raise ParameterError(
+                f"{option} must be one word or two, such as {example}: letters first, no quotes, "
+                f"nothing that cannot be printed, at most {LONGEST_NOUN} characters, not {text!r}."
+            )
+        if re.search(rf"\b{OUR_NOUN}\b", word, re.IGNORECASE) and word != ours:
+            raise ParameterError(
+                f"{option} holds a word that headcount itself uses for something, {word!r}; "
+                "choose another."
+            )
+    one, many = words if len(words) == 2 else (words[0], _plural(words[0]))
+    return one, many
+
+
+def _plural(noun: str) -> str:
+    if re.search("(s|x|z|ch|sh)$", noun):
+        return noun + "es"
+    return noun[:-1] + "ies" if re.search("[^aeiou]y$", noun) else noun + "s"

@@ -46,8 +46,8 @@ ADVICE = {
         "duplicates first: they are the usual reasons."
     ),
     "HC011": (
-        "Use a larger pilot: to speak of 50,000 classes, one of 5,000 is worth more than "
-        "any method. Or take the number as a guess."
+        "Use a larger pilot, so that its back-test reaches what you ask for. Or take the number "
+        "as a guess."
     ),
     "HC012": (
         "Choose the pilot as the classes will come: the same groups in the same mix, or "
@@ -72,7 +72,7 @@ ADVICE = {
         "same classes."
     ),
     "HC018": ("Measure at more or larger training sizes."),
-    "HC019": ("Give scores or embeddings instead of counts if you have them. Otherwise nothing."),
+    "HC019": ("See the sentence. If it names nothing to add, nothing: the interval allows for it."),
     "HC020": (
         "If the change goes on, make a pilot of the latest classes only (`pilot.subset`) and "
         "forecast from that. If it is a matter of how the pilot was put together (an older "

@@ -16,7 +16,7 @@ from headcount.errors import UnsupportedError
 from headcount.favorability import Favorability
 from headcount.observed import Observed
 from headcount.pilot import Pilot
-from headcount.wording import plain
+from headcount.wording import named
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -104,5 +104,5 @@ class Case:
     @staticmethod
     def printable(text: Any) -> str:
         """Text that came from a file, safe to print and not too long."""
-        name = plain(str(text))
-        return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
+        name = str(text)
+        return named(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "...")

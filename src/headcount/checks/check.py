@@ -21,6 +21,8 @@ class Check:
         One plain sentence.
     anchor : str
         Section of the documentation that says what it means and what to do.
+    advice : str
+        What to do about it.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Check:
     severity: str
     message: str
     anchor: str = ""
+    advice: str = ""
 
     def __post_init__(self) -> None:
         if not self.anchor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headcount.asking import FAR
@@ -72,6 +74,22 @@ def too_far(case: Case) -> str | None:
     return (
         f"{largest:,} classes are further than the back-test reaches: {reached}; take the "
         "forecast beyond that as a guess, or use a larger pilot."
+    )
+
+
+def larger_pilot(case: Case) -> str:
+    """Say how large a pilot would reach what is asked, if its forecasts hold as far as these."""
+    n_classes, largest = case.observed.n_classes, max(case.asked)
+    reached = 1.0 if case.backtest is None else case.backtest.supported
+    if reached > 1:
+        size = math.ceil(largest / reached)
+        how = f"one of {size:,} does, if it too reaches {times(reached)} times its size"
+    else:
+        size = min(max(math.ceil(largest / 10), 2 * n_classes), largest)
+        how = f"one of {size:,} is worth more than any method"
+    return (
+        f"Use a larger pilot than this one of {n_classes:,} classes: to speak of {largest:,}, "
+        f"{how}. Or take the number as a guess."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headcount.checks import counts, fit, independence, rivals, trends
+from headcount.checks.advice import ADVICE
 from headcount.checks.case import BacktestResult, Case
 from headcount.checks.check import Check
 from headcount.curves import PredictedCurve
@@ -18,14 +19,16 @@ from headcount.pilot import Pilot
 class Entry:
     """One line of the table. `look` returns the sentence to say, or None where all is well.
 
-    Checks of other answers than a forecast of accuracy have no `look`; whoever makes the answer
-    looks, and says so with `finding`.
+    `advise` says what to do where that depends on the pilot; else `ADVICE` does. Checks of other
+    answers than a forecast of accuracy have no `look`; whoever makes the answer looks, and says so
+    with `finding`.
     """
 
     code: str
     title: str
     severity: str
     look: Callable[[Case], str | None] | None = None
+    advise: Callable[[Case], str] | None = None
 
 
 TABLE = (
@@ -39,7 +42,7 @@ TABLE = (
     Entry("HC008", "Hub classes", "warning", rivals.hubs),
     Entry("HC009", "Dependent probes", "warning", independence.dependent_probes),
     Entry("HC010", "The fit misses the pilot", "warning", fit.gap_at_pilot),
-    Entry("HC011", "Further than the back-test reaches", "warning", fit.too_far),
+    Entry("HC011", "Further than the back-test reaches", "warning", fit.too_far, fit.larger_pilot),
     Entry("HC012", "Groups of similar classes", "warning", independence.related_groups),
     Entry("HC013", "Groups of unequal accuracy", "warning", independence.unequal_groups),
     Entry("HC014", "Classes trained together", "warning", fit.trained_together),
@@ -95,15 +98,19 @@ def run_checks(
     """
     case = Case(pilot, observed, law, tuple(asked), backtest)
     looked = [(entry, entry.look(case)) for entry in TABLE if entry.look is not None]
-    return tuple(finding(entry.code, text) for entry, text in looked if text is not None)
+    return tuple(
+        finding(entry.code, text, entry.advise(case) if entry.advise else "")
+        for entry, text in looked
+        if text is not None
+    )
 
 
-def finding(code: str, message: str) -> Check:
-    """Return a finding of the table, with its severity.
+def finding(code: str, message: str, advice: str = "") -> Check:
+    """Return a finding of the table, with its severity and what to do about it.
 
     Examples
     --------
     >>> finding("HC010", "the fit misses the pilot.").severity
     'warning'
     """
-    return Check(code, CHECKS[code].severity, message)
+    return Check(code, CHECKS[code].severity, message, advice=advice or ADVICE[code])

@@ -16,6 +16,7 @@ from headcount.estimators.probit_normal import ProbitNormal
 from headcount.favorability import Favorability
 from headcount.observed import observe
 from headcount.pilot import Pilot
+from headcount.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ MEMBERS = (4, 12, 20_000, 200_000)
 UNLIKE = (6.0, 12.0)  # standardised features of the whole: trusted up to, and not from
 COARSE = (0.35, 0.7)  # shares of equal scores: used up to, and not from
 NO_TRUST = 1e-6
+ODD = "Look at ties, hubs and duplicates first. Otherwise nothing: the interval allows for it."
 
 
 class Auto(Extrapolator):
@@ -57,6 +59,8 @@ class Auto(Extrapolator):
         What the correction rests on.
     note_ : str
         What limits the forecast, in one sentence; empty where nothing does.
+    remedy_ : str
+        What would help against it.
     ratios_, spread_ : ndarray or None
         Ratios k / K, and the standard deviation of the forecast's error there on the logit scale as
         the network judges it; None where it had no say.
@@ -100,13 +104,15 @@ class Auto(Extrapolator):
         assert law is not None  # probit-normal always has one
         self.ratios_: Floats | None = None
         self.spread_: Floats | None = None
-        self.trust_, self.evidence_, self.note_ = 0.0, "none", ""
+        self.trust_, self.evidence_, self.note_, self.remedy_ = 0.0, "none", "", ""
         if pilot.censored.any():
             self.note_ = "some losses are only known from below, so the plain fit is used."
+            self.remedy_ = "Keep longer lists, so that the true class of each probe is in them."
             return law
         size = _size_trust(pilot)
         if size < NO_TRUST:
-            self.note_ = "the pilot's size is outside what was learned from; the plain fit is used."
+            reason, self.remedy_ = _odd_size(pilot)
+            self.note_ = f"{reason}; the plain fit is used."
             return law
         return self._corrected(pilot, law, size)
 
@@ -116,6 +122,7 @@ class Auto(Extrapolator):
         self.trust_ = size * _likeness(seen)
         if self.trust_ < NO_TRUST:
             self.note_ = "the pilot is unlike all that was learned from; the plain fit is used."
+            self.remedy_ = ODD
             return law
         curve, spread = self._heard(pilot, law, seen)
         self.ratios_ = np.array(evidence_of.RATIOS, dtype=np.float64)
@@ -123,7 +130,7 @@ class Auto(Extrapolator):
         doubt = (1 - self.trust_) * np.abs(curve - seen.base)
         self.spread_ = np.sqrt(spread**2 + doubt**2)
         blended = seen.base + self.trust_ * (curve - seen.base)
-        self._say_limits(pilot.n_classes)
+        self._say_limits(pilot, size, seen)
         counts, wanted = _with_few(pilot, law, seen.counts, blended, self.trust_)
         return closest_law(reference_law(base.mu_, base.tau_), counts, wanted)
 
@@ -144,20 +151,45 @@ class Auto(Extrapolator):
             share * spread + (1 - share) * plain_spread,
         )
 
-    def _say_limits(self, n_classes: int) -> None:
+    def _say_limits(self, pilot: Pilot, size: float, seen: evidence_of.Evidence) -> None:
         # With few classes it is always less, which is nothing to mind.
-        usual = _within(n_classes, CLASSES) if LEAST <= n_classes < CLASSES[1] else 1.0
-        if self.trust_ < 0.99 * usual:
-            self.note_ = (
-                "the pilot is partly outside what was learned from; "
-                f"the correction counts {self.trust_:.0%}."
-            )
+        few = LEAST <= pilot.n_classes < CLASSES[1]
+        usual = 0.99 * (_within(pilot.n_classes, CLASSES) if few else 1.0)
+        if self.trust_ < usual:
+            reason, self.remedy_ = "the pilot is partly outside what was learned from", ODD
+            if size < usual:
+                reason, self.remedy_ = _odd_size(pilot)
+            self.note_ = f"{reason}; the correction counts {self.trust_:.0%}."
+        elif self.evidence_ == "losses" and seen.has_scores:
+            self.note_ = "from losses alone, as the scores are too coarse to say more."
+            self.remedy_ = "Use finer scores: distances instead of votes, more digits."
+        elif self.evidence_ == "losses" and pilot.has_scores:
+            self.note_ = "from losses alone, as `use_scores=False` has it."
+            self.remedy_ = "Leave that option out for a more precise forecast."
         elif self.evidence_ == "losses":
             self.note_ = "from losses alone; scores would make the forecast more precise."
+            self.remedy_ = "Give scores or embeddings instead of counts if you have them."
 
 
 def _size_trust(pilot: Pilot) -> float:
     return _within(pilot.n_classes, CLASSES) * _within(effective_classes(pilot), MEMBERS)
+
+
+def _odd_size(pilot: Pilot) -> tuple[str, str]:
+    """Say in which way a pilot's size is unlike those learned from, and what to do about it."""
+    sizes = {
+        "the pilot has": (float(pilot.n_classes), CLASSES),
+        "its probes stand for": (effective_classes(pilot), MEMBERS),
+    }
+    how, (count, edges) = min(sizes.items(), key=lambda item: _within(*item[1]))
+    said = f"{how} {counted(round(count), 'class')}"
+    if count > edges[2]:
+        return f"{said}, more than was learned from", (
+            "Nothing: so many classes show much by themselves, and the interval says how much."
+        )
+    return f"{said}, fewer than was learned from", (
+        "Add classes with probes, drawn at random from those you expect."
+    )
 
 
 def _within(value: float, edges: tuple[float, float, float, float]) -> float:

@@ -38,6 +38,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         One phrase each for `headcount methods`: what it does, what it costs, when to use it.
     note_ : str
         Set by `fit` where the method had less to go by than it can use: one sentence.
+    remedy_ : str
+        What would give it more to go by; empty where nothing would.
     favorability_ : Favorability or None
         Set by `fit`; None for a method that is no mixture, which then overrides `predict`.
     """
@@ -52,6 +54,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     advice: ClassVar[str]
 
     note_: str = ""
+    remedy_: str = ""
     favorability_: Favorability | None
 
     def fit(self, pilot: Pilot) -> Self:

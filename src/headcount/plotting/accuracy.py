@@ -114,6 +114,7 @@ class AccuracyDisplay(Display):
             best,
             None if forecast.backtest is None else forecast.supported,
             f"{percent(forecast.confidence)} interval",
+            nouns=forecast.nouns,
         )
 
     @classmethod
@@ -135,6 +136,7 @@ class AccuracyDisplay(Display):
             upper if best == 1 else None,
             best,
             band="range left by short lists",
+            nouns=pilot.nouns,
         )
 
     def frame(self) -> dict[str, NDArray[Any]]:
@@ -153,7 +155,7 @@ class AccuracyDisplay(Display):
         """Draw into `ax`, or into a new figure."""
         ax = self._take(ax)
         last = int(self.classes[-1])
-        count_axis(ax, "x", "classes", int(self.classes[0]), last)
+        count_axis(ax, "x", self.nouns.rename("classes"), int(self.classes[0]), last)
         if self.lower is not None and self.upper is not None:
             ax.fill_between(
                 self.classes, self.lower, self.upper, color=ORANGE, alpha=BAND, linewidth=0,
@@ -187,5 +189,5 @@ class AccuracyDisplay(Display):
         at_pilot = self.accuracy[self.classes == self.n_classes]
         ax.plot(
             [self.n_classes], at_pilot, "o", color=BLUE, clip_on=False, zorder=3,
-            label=f"pilot, {counted(self.n_classes, 'class')}",
+            label=self.nouns.rename(f"pilot, {counted(self.n_classes, 'class')}"),
         )  # fmt: skip

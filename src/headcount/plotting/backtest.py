@@ -76,7 +76,7 @@ class BacktestDisplay(Display):
             )
         if len({(one.n_classes, one.observed) for one in tried}) > 1:
             raise ParameterError("these back-tests are of different pilots; draw one at a time.")
-        return cls(tuple(best_first(tried)[:MOST]))
+        return cls(tuple(best_first(tried)[:MOST]), nouns=tried[0].nouns)
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture, a row for each forecast.
@@ -100,7 +100,8 @@ class BacktestDisplay(Display):
         first = self.backtests[0]
         sizes = sorted({step.n_classes for one in self.backtests for step in one.steps})
         left, right = sizes[0] / 1.2, first.n_classes * 1.2
-        count_axis(ax, "x", "classes it was forecast from", sizes[0], first.n_classes)
+        label = self.nouns.rename("classes it was forecast from")
+        count_axis(ax, "x", label, sizes[0], first.n_classes)
         self._measured(ax, first)
         if len(self.backtests) == 1:
             self._repeats(ax, first)
@@ -118,7 +119,8 @@ class BacktestDisplay(Display):
         low, high = ax.get_ylim()
         low = max(low, 0.0)
         ax.set_ylim(low, min(high, 1 + EDGE * (1 - low)))
-        share_axis(ax, "y", f"accuracy among {counted(first.n_classes, 'class')}")
+        among = f"accuracy among {counted(first.n_classes, 'class')}"
+        share_axis(ax, "y", self.nouns.rename(among))
         faint_grid(ax)
         several = len(self.backtests) > 1
         legend(ax, above=several, abreast=several)

@@ -25,7 +25,7 @@ from headcount.plotting.style import (
     legend,
     share_axis,
 )
-from headcount.wording import counted, percent
+from headcount.wording import MOST_SAID, counted, percent
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -104,11 +104,15 @@ class CapacityDisplay(Display):
             np.array([forecast.capacity(target) for target in wanted], dtype=np.float64),
             forecast.n_classes,
             float(forecast.accuracy(forecast.n_classes)),
-            max(FARTHEST * forecast.n_classes, *forecast.classes),
+            min(
+                max(FARTHEST * forecast.n_classes, *forecast.classes),
+                MOST_SAID * forecast.n_classes,
+            ),
             lower,
             upper,
             None if forecast.backtest is None else forecast.supported,
             f"{percent(forecast.confidence)} interval",
+            nouns=forecast.nouns,
         )
 
     def frame(self) -> dict[str, NDArray[Any]]:
@@ -126,7 +130,7 @@ class CapacityDisplay(Display):
         """Draw into `ax`, or into a new figure."""
         ax = self._take(ax)
         top = self._top()
-        count_axis(ax, "y", "classes it can hold", self._bottom(), top)
+        count_axis(ax, "y", self.nouns.rename("classes it can hold"), self._bottom(), top)
         if self.lower is not None and self.upper is not None:
             ax.fill_between(
                 self.target, self.lower, np.minimum(self.upper, 10 * top), color=ORANGE,
@@ -167,7 +171,7 @@ class CapacityDisplay(Display):
             ax.plot(at[outside], held[outside], "--", color=ORANGE, label="forecast")
         ax.plot(
             [self.accuracy], [self.n_classes], "o", color=BLUE, zorder=3,
-            label=f"pilot, {counted(self.n_classes, 'class')}",
+            label=self.nouns.rename(f"pilot, {counted(self.n_classes, 'class')}"),
         )  # fmt: skip
 
 

@@ -88,6 +88,7 @@ class ClassesDisplay(Display):
             tuple(note.name for note in notes),
             np.array([note.share for note in notes], dtype=np.float64),
             kind,
+            nouns=pilot.nouns,
         )
 
     def frame(self) -> dict[str, NDArray[Any]]:
@@ -105,8 +106,9 @@ class ClassesDisplay(Display):
             as_it_is(text)
         ax.set_ylim(max(len(self.names), 1) - 0.5, -0.5)
         ax.set_xlim(0, 1.12 * self.share.max(initial=0) or 1.0)
-        share_axis(ax, "x", LABELS[self.kind])
+        share_axis(ax, "x", self.nouns.rename(LABELS[self.kind]))
         faint_grid(ax, "x")
         if not self.names:
-            ax.text(0.5, 0.5, NONE[self.kind], transform=ax.transAxes, ha="center", va="center")
+            none = self.nouns.rename(NONE[self.kind])
+            ax.text(0.5, 0.5, none, transform=ax.transAxes, ha="center", va="center")
         return self

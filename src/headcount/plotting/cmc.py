@@ -14,7 +14,7 @@ from headcount.asking import asked_classes
 from headcount.observed import observe
 from headcount.plotting.display import Display
 from headcount.plotting.style import SERIES, SIGNS, faint_grid, legend, share_axis
-from headcount.wording import counted
+from headcount.wording import Nouns, counted
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -69,22 +69,27 @@ class CMCDisplay(Display):
         Refused for methods that give no law of favorability, if it goes beyond the pilot.
         """
         asked = (forecast.n_classes, *forecast.classes) if classes is None else classes
-        return cls._ask(forecast.top, asked, ranks, forecast.n_classes)
+        return cls._ask(forecast.top, asked, ranks, forecast.n_classes, forecast.nouns)
 
     @classmethod
     def from_pilot(cls, pilot: Pilot, classes: Any = None, *, ranks: int = RANKS) -> Self:
         """Take what was measured; by default among all of the pilot's classes."""
         asked = pilot.n_classes if classes is None else classes
-        return cls._ask(observe(pilot).top, asked, ranks, pilot.n_classes)
+        return cls._ask(observe(pilot).top, asked, ranks, pilot.n_classes, pilot.nouns)
 
     @classmethod
     def _ask(
-        cls, top: Callable[[int, Any], Floats], classes: Any, ranks: int, n_classes: int
+        cls,
+        top: Callable[[int, Any], Floats],
+        classes: Any,
+        ranks: int,
+        n_classes: int,
+        nouns: Nouns,
     ) -> Self:
         asked = asked_classes(classes)
         places = np.arange(1, arrays.whole_number(ranks, "ranks", 1) + 1)
         share = np.column_stack([top(int(m), np.array(asked)) for m in places])
-        return cls(asked, places, share, n_classes)
+        return cls(asked, places, share, n_classes, nouns=nouns)
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture: classes, rank, share and region."""
@@ -101,15 +106,16 @@ class CMCDisplay(Display):
         ax = self._take(ax)
         for i, (k, share) in enumerate(zip(self.classes, self.share, strict=True)):
             measured = k <= self.n_classes
+            label = f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}"
             ax.plot(
                 self.ranks, share, "-" if measured else "--", color=SERIES[i % len(SERIES)],
                 marker=SIGNS[i % len(SIGNS)], markersize=4,
-                label=f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}",
+                label=self.nouns.rename(label),
             )  # fmt: skip
         ax.set_xticks(_ticks(int(self.ranks[-1])))
         ax.set_xlabel("m, how many of the best are looked at")
         ax.set_ylim(0, 1.02)
-        share_axis(ax, "y", "true class among the best m")
+        share_axis(ax, "y", self.nouns.rename("true class among the best m"))
         faint_grid(ax)
         legend(ax, loc="lower right")
         return self

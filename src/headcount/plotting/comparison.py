@@ -83,6 +83,7 @@ class ComparisonDisplay(Display):
             {name: made.n_classes for name, made in comparison.forecasts.items()},
             tuple(pair.crossing for pair in comparison.pairs if pair.crossing is not None),
             f"{percent(comparison.confidence)} interval",
+            nouns=comparison.nouns,
         )
 
     def frame(self) -> dict[str, NDArray[Any]]:
@@ -108,7 +109,7 @@ class ComparisonDisplay(Display):
         ax = self._take(ax)
         first = min(int(curve.classes[0]) for curve in self.curves.values())
         last = max(int(curve.classes[-1]) for curve in self.curves.values())
-        count_axis(ax, "x", "classes", first, last)
+        count_axis(ax, "x", self.nouns.rename("classes"), first, last)
         for i, name in enumerate(self.curves):
             self._draw(ax, name, i)
         self._explain(ax)
@@ -204,7 +205,7 @@ class LeadDisplay(Display):
             pair = comparison.pair(first, second)
         return cls(
             pair.first, pair.second, pair.classes, pair.difference, pair.lower, pair.upper,
-            pair.crossing, f"{percent(comparison.confidence)} interval",
+            pair.crossing, f"{percent(comparison.confidence)} interval", nouns=comparison.nouns,
         )  # fmt: skip
 
     def frame(self) -> dict[str, NDArray[Any]]:
@@ -218,7 +219,9 @@ class LeadDisplay(Display):
         """Draw into `ax`, or into a new figure."""
         ax = self._take(ax)
         first, second = drawable(self.first), drawable(self.second)
-        count_axis(ax, "x", "classes", int(self.classes[0]), int(self.classes[-1]))
+        count_axis(
+            ax, "x", self.nouns.rename("classes"), int(self.classes[0]), int(self.classes[-1])
+        )
         if self.lower is not None and self.upper is not None:
             ax.fill_between(
                 self.classes, self.lower, self.upper, color=BLUE, alpha=BAND, linewidth=0,

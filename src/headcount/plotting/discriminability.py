@@ -72,7 +72,7 @@ class DiscriminabilityDisplay(Display):
         """Take what was measured: for each probe, the share of wrong classes that it beats."""
         censored = bool(pilot.censored.any())
         curves = measured(reversed_roc(pilot), censored, MEASURED, AT_WORST, AT_BEST)
-        return cls(curves, finest_share(pilot.n_classes))
+        return cls(curves, finest_share(pilot.n_classes), nouns=pilot.nouns)
 
     @classmethod
     def from_forecast(cls, forecast: Forecast) -> Self:
@@ -83,7 +83,8 @@ class DiscriminabilityDisplay(Display):
         law = law_of(forecast)
         censored = forecast.observed.censored
         curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
-        return cls(curves | {ESTIMATED: law.reversed_roc()}, finest_of(forecast))
+        curves |= {ESTIMATED: law.reversed_roc()}
+        return cls(curves, finest_of(forecast), nouns=forecast.nouns)
 
     @classmethod
     def from_favorability(cls, law: Favorability) -> Self:
@@ -110,12 +111,12 @@ class DiscriminabilityDisplay(Display):
                 continue
             seen = rate >= self.finest
             dashes = "-." if name == AT_BEST else "-"
-            ax.plot(rate[seen], 1 - share[seen], dashes, color=BLUE, label=name)
+            ax.plot(rate[seen], 1 - share[seen], dashes, color=BLUE, label=self.nouns.rename(name))
         ax.set_xscale("log")
         ax.set_xlim(1, first)
         ax.set_ylim(0, 1.02)
-        share_axis(ax, "x", "u, the chance to beat one random other class")
-        share_axis(ax, "y", "D(u), share of probes with no more")
+        share_axis(ax, "x", self.nouns.rename("u, the chance to beat one random other class"))
+        share_axis(ax, "y", self.nouns.rename("D(u), share of probes with no more"))
         ax.xaxis.set_major_formatter(lambda lost, _: short_share(1 - lost))
         faint_grid(ax)
         legend(ax)

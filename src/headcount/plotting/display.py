@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from headcount.plotting.style import check_picture, need_matplotlib, new_figure
+from headcount.wording import OURS, Nouns
 from headcount.writing import write_atomically
 
 SIZE = (7.0, 4.2)
 DPI = 150
 
 
+@dataclass
 class Display(ABC):
     """A picture and the data behind it.
 
@@ -22,14 +25,21 @@ class Display(ABC):
     Colours of text, axes and background are those of the matplotlib style in use, so that
     pictures fit a dark page too.
 
+    Parameters
+    ----------
+    nouns : Nouns
+        What classes and probes are called in the picture.
+
     Attributes
     ----------
     ax_, figure_ : matplotlib objects
         Set by `plot`.
     """
 
-    ax_: Any = None
-    figure_: Any = None
+    nouns: Nouns = field(default=OURS, kw_only=True)
+
+    ax_: Any = field(default=None, init=False, repr=False, compare=False)
+    figure_: Any = field(default=None, init=False, repr=False, compare=False)
 
     @abstractmethod
     def frame(self) -> dict[str, NDArray[Any]]:

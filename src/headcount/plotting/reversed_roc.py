@@ -92,7 +92,7 @@ class ReversedROCDisplay(Display):
             from headcount.ordinary_roc import class_averaged_roc
 
             curves[ORDINARY] = class_averaged_roc(pilot)
-        return cls(curves)
+        return cls(curves, nouns=pilot.nouns)
 
     @classmethod
     def from_forecast(cls, forecast: Forecast) -> Self:
@@ -103,7 +103,8 @@ class ReversedROCDisplay(Display):
         estimated = law_of(forecast).reversed_roc()
         censored = forecast.observed.censored
         curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
-        return cls(curves | {ESTIMATED: estimated}, finest_of(forecast))
+        curves |= {ESTIMATED: estimated}
+        return cls(curves, finest_of(forecast), nouns=forecast.nouns)
 
     @classmethod
     def from_favorability(cls, law: Favorability) -> Self:
@@ -140,7 +141,13 @@ class ReversedROCDisplay(Display):
             if name != ESTIMATED:
                 seen = rate >= self.finest
                 rate, share = rate[seen], share[seen]
-            ax.plot(rate, share, dashes, color=color, label=f"{name}, area {_area(curve.auc)}")
+            ax.plot(
+                rate,
+                share,
+                dashes,
+                color=color,
+                label=self.nouns.rename(f"{name}, area {_area(curve.auc)}"),
+            )
         level = np.geomspace(first, 1, 200) if logarithmic else np.array([0.0, 1.0])
         ax.plot(level, level, ":", color=GREY, label="guessing, area 0.50")
         ax.set_xscale(scale)

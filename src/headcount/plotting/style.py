@@ -93,6 +93,7 @@ def share_axis(ax: Any, which: str, label: str) -> None:
     axis = ax.yaxis if which == "y" else ax.xaxis
     axis.set_major_formatter(lambda share, _: short_share(share))
     ax.set(**{f"{which}label": label})
+    as_it_is(axis.label)
 
 
 def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> None:
@@ -105,6 +106,7 @@ def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> No
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(lambda count, _: short_count(count))
     axis.set_minor_formatter(NullFormatter())
+    as_it_is(axis.label)
 
 
 def short_share(share: float) -> str:

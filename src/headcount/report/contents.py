@@ -8,6 +8,7 @@ from typing import Any
 
 from headcount.checks import CHECKS, Check
 from headcount.checks.advice import ADVICE
+from headcount.wording import OURS, Nouns
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Reproduction:
     """How to make the page again: a command or a script, and what to mind."""
 
     code: str
+    heading: str = ""
     note: str = ""
 
 
@@ -81,6 +83,12 @@ class Contents:
         What was measured: facts in two columns.
     methods : Table
         Method, version and settings.
+    nouns : Nouns
+        What classes and probes are called.
+    heading, note : str
+        What the user wants to say to readers: in place of the title, and below the answer.
+    date : str
+        When the page was made.
     """
 
     title: str
@@ -96,6 +104,10 @@ class Contents:
     leads: Table | None = None
     backtests: Sequence[BacktestPart] = field(default_factory=tuple)
     pilots: Sequence[Table] = field(default_factory=tuple)
+    nouns: Nouns = OURS
+    heading: str = ""
+    note: str = ""
+    date: str = ""
 
 
 def findings_of(
@@ -109,7 +121,7 @@ def findings_of(
             check.message,
             check.code,
             CHECKS[check.code].title if check.code in CHECKS else "",
-            ADVICE.get(check.code, ""),
+            check.advice or ADVICE.get(check.code, ""),
             of,
         )
         for check in checks

@@ -10,8 +10,7 @@ from headcount.backtest_result import Backtest, cells
 from headcount.estimators import METHODS
 from headcount.pilot import Pilot
 from headcount.report.contents import BacktestPart, Table
-from headcount.summary import ClassNote
-from headcount.wording import counted, percent, plain
+from headcount.wording import counted, named, percent, plain
 
 
 def size_of(n_classes: int, n_probes: int) -> str:
@@ -23,7 +22,7 @@ def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Tabl
     """Return what a pilot looks like."""
     seen = pilot.summary()
     by_class = pilot.average == "macro" and pilot.labels is not None
-    rows = [["Files", ", ".join(map(plain, sources))]] if sources else []
+    rows = [["Files", ", ".join(map(named, sources))]] if sources else []
     rows += [
         ["Classes", f"{seen.n_classes:,}"],
         ["Probes", f"{seen.n_probes:,}"],
@@ -40,20 +39,14 @@ def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Tabl
         rows.append(["Ties", f"{percent(seen.tied)} of probes; {rule[pilot.tie_rule]}"])
     if seen.censored:
         rows.append(["Censored", f"{counted(seen.censored, 'probe')}, true class not in the list"])
-    for title, meaning, notes in (
-        ("Hardest classes", "share of the other classes that beat it", seen.hardest),
-        ("Most confusing classes", "how often it scores above the true class", seen.confusing),
-        ("Weakest groups", "accuracy", seen.groups),
-    ):
-        if notes:
-            rows.append([title, f"{_listed(notes)}. In brackets: {meaning}."])
+    rows += [[title, text] for title, text in seen.notable().items()]
     return Table(caption, ("what", "value"), rows, left=2)
 
 
 def stored_facts(forecast: Forecast, caption: str, sources: Sequence[str] = ()) -> Table:
     """Return what a forecast still knows of its pilot when it was read from a file."""
     at = [percent(float(forecast.accuracy(k))) for k in (forecast.n_classes, 2)]
-    rows = [["Files", ", ".join(map(plain, sources))]] if sources else []
+    rows = [["Files", ", ".join(map(named, sources))]] if sources else []
     rows += [
         ["Classes", f"{forecast.n_classes:,}"],
         ["Probes", f"{forecast.n_probes:,}"],
@@ -88,9 +81,9 @@ def method_facts(
 def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
     """Return a back-test as sentences and a table."""
     if found is None:
-        return BacktestPart(("No back-test was run, so there are no intervals.",), of=plain(of))
+        return BacktestPart(("No back-test was run, so there are no intervals.",), of=named(of))
     if not found.steps:
-        return BacktestPart(found.sentences(), of=plain(of))
+        return BacktestPart(found.sentences(), of=named(of))
     shown = [cells(step) for step in found.steps]
     rows = [[*row[:3], percent(found.observed), *row[3:]] for row in shown]
     columns = (
@@ -98,8 +91,4 @@ def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
         "too high or low", "within its 90% interval",
     )  # fmt: skip
     caption = f"Forecasts of all {found.n_classes:,} classes from fewer of them"
-    return BacktestPart(found.sentences(), Table(caption, columns, rows), plain(of))
-
-
-def _listed(notes: Sequence[ClassNote]) -> str:
-    return ", ".join(f"{plain(note.name)} ({percent(note.share)})" for note in notes)
+    return BacktestPart(found.sentences(), Table(caption, columns, rows), named(of))

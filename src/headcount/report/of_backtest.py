@@ -11,7 +11,7 @@ from headcount.report.contents import BacktestPart, Contents, Reproduction, Tabl
 from headcount.report.embedding import as_backtest
 from headcount.report.facts import backtest_part, method_facts, pilot_facts, size_of
 from headcount.report.of_forecast import SCHEMA
-from headcount.wording import percent, plain
+from headcount.wording import named, percent, plain
 
 SHOWN = 5  # at first, the best ones: more curves cannot be told apart
 
@@ -25,9 +25,10 @@ def backtest_contents(
 ) -> Contents:
     """Return what is on the page of back-tests, the best method first."""
     ranked = best_first(found)
-    name = plain(sources[0]) if sources else ""
+    name = named(sources[0]) if sources else ""
     size = size_of(pilot.n_classes, pilot.n_probes)
     return Contents(
+        nouns=pilot.nouns,
         title=f"Back-test{name and f' on {name}'}",
         subtitle=f"Classes of a pilot of {size} were hidden, forecast and compared.",
         sentences=_answer(ranked),
@@ -56,7 +57,7 @@ def backtest_contents(
 
 def _answer(ranked: Sequence[Backtest]) -> list[str]:
     best = ranked[0]
-    measured = f"{percent(best.observed)} are right among all {best.n_classes:,} classes."
+    measured = f"{percent(best.observed)} of probes find the right class among {best.n_classes:,}."
     if len(ranked) == 1:
         return [*best.sentences(), measured]
     return [f"Best of {len(ranked)} methods: {plain(best.method)}.", *best.sentences(), measured]

@@ -10,7 +10,7 @@ from headcount.report.contents import Contents, Finding, Reproduction, Table, fi
 from headcount.report.embedding import as_backtest
 from headcount.report.facts import backtest_part, facts_of, method_facts, size_of
 from headcount.report.of_forecast import LARGE, SCHEMA, forecast_series, pilot_data, round_numbers
-from headcount.wording import percent, percent_range, plain, rough_chance
+from headcount.wording import named, percent, percent_range, plain, rough_chance
 
 
 def comparison_contents(
@@ -21,11 +21,12 @@ def comparison_contents(
 ) -> Contents:
     """Return what is on the page of a comparison."""
     made = result.forecasts
-    names = [plain(name) for name in made]
+    names = [named(name) for name in made]
     how = "on the same classes" if result.paired else "not on the same classes or probes"
     sizes = dict.fromkeys(size_of(one.n_classes, one.n_probes) for one in made.values())
-    files = [("Files", ", ".join(map(plain, sources)))] if sources else []
+    files = [("Files", ", ".join(map(named, sources)))] if sources else []
     return Contents(
+        nouns=result.nouns,
         title=f"Comparison of {', '.join(names)}",
         subtitle=f"Measured on {'; '.join(sizes)}, {how}.",
         sentences=result.sentences(),
@@ -53,7 +54,7 @@ def comparison_contents(
         toggles="Systems",
         leads=_leads(result),
         backtests=[backtest_part(one.backtest, name) for name, one in made.items()],
-        pilots=[facts_of(one, plain(name)) for name, one in made.items()],
+        pilots=[facts_of(one, named(name)) for name, one in made.items()],
         methods=method_facts(
             [one.method for one in made.values()],
             [("Level of intervals", percent(result.confidence)), *files],
@@ -65,7 +66,7 @@ def _findings(result: Comparison, warnings: Sequence[str]) -> list[Finding]:
     """Return what to know of each system, and then of all."""
     found, said = [], set()
     for name, one in result.forecasts.items():
-        found += findings_of(one.checks, one.warnings, plain(name))
+        found += findings_of(one.checks, one.warnings, named(name))
         said |= {*one.warnings, *(check.message for check in one.checks)}
     return found + findings_of((), [text for text in warnings if text not in said])
 
@@ -81,7 +82,7 @@ def _curves(result: Comparison) -> Table:
             within = limits and f" ({percent_range(float(limits[0]), float(limits[1]))})"
             row.append(f"{percent(float(one.accuracy(k)))}{within or ''}")
         rows.append(row)
-    return Table("Accuracy against number of classes", ("classes", *map(plain, made)), rows)
+    return Table("Accuracy against number of classes", ("classes", *map(named, made)), rows)
 
 
 def _leads(result: Comparison) -> Table:

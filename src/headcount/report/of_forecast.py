@@ -14,7 +14,7 @@ from headcount.favorability import Favorability
 from headcount.report.contents import Contents, Reproduction, Table, findings_of
 from headcount.report.embedding import as_backtest, as_law, as_limits, as_table
 from headcount.report.facts import backtest_part, facts_of, method_facts, size_of
-from headcount.wording import percent, percent_range, plain
+from headcount.wording import named, percent, percent_range
 
 Law = Favorability | PredictedCurve
 
@@ -31,12 +31,13 @@ def forecast_contents(
     warnings: Sequence[str] = (),
 ) -> Contents:
     """Return what is on the page of a forecast."""
-    name = plain(sources[0]) if sources else ""
+    name = named(sources[0]) if sources else ""
     others = other_laws(result)
     made = [] if result.backtest is None else [result.backtest]
     series = [forecast_series(result, result.method)]
     series += [law_series(alias, law) for alias, law in others.items()]
     return Contents(
+        nouns=result.nouns,
         title=f"Forecast{name and f' from {name}'}",
         subtitle=f"Measured: {percent(float(result.accuracy(result.n_classes)))} on a pilot of "
         f"{size_of(result.n_classes, result.n_probes)}.",

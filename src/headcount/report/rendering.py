@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ WILD = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"
 def load_templates() -> Environment:
     """Return the templates, everything put into them escaped; needs the extra `report`."""
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
     except ImportError as error:
         raise MissingExtraError("an HTML report", "report") from error
     templates = Environment(
@@ -36,6 +37,7 @@ def load_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["ours"] = pass_context(ours)
     templates.filters["with_code"] = with_code
     templates.filters["unbroken"] = unbroken
     return templates
@@ -52,9 +54,15 @@ def render(contents: Contents) -> str:
             style=_asset(STYLE),
             scripts=scripts,
             hashes=[_hash(script) for script in scripts],
-            data=as_json_in_html(contents.data),
+            data=as_json_in_html(contents.data | _shared(contents)),
         )
     )
+
+
+def _shared(contents: Contents) -> dict[str, Any]:
+    """Return data that every kind of page holds."""
+    said = {name: getattr(contents, name) for name in ("heading", "note", "date")}
+    return said | {"nouns": asdict(contents.nouns)}
 
 
 def as_json_in_html(held: Any) -> str:
@@ -69,20 +77,31 @@ def as_json_in_html(held: Any) -> str:
     return "".join(WILD.get(character, character) for character in text)
 
 
+def ours(context: Any, text: str) -> str:
+    """Return one of our own texts in the nouns of the page."""
+    return str(context["page"].nouns.rename(text))
+
+
 def with_code(text: str) -> Any:
-    """Return text with what stands between backticks as code, all else escaped."""
+    """Return text with what stands between backticks as code, all else escaped.
+
+    Backticks inside quotes belong to a name.
+    """
     from markupsafe import Markup, escape
 
-    parts = [escape(part) for part in text.split("`")]
-    marked = [Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts)]
-    return Markup("").join(marked)
+    parts = re.split(r'("(?:[^"]|"")*"|`[^`]*`)', text)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(
+        code.format(part[1:-1]) if part.startswith("`") and part.endswith("`") else escape(part)
+        for part in parts
+    )
 
 
 def unbroken(text: str) -> Any:
     """Return text whose short brackets, such as (66-75%), are not broken over lines."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(\([^()]{1,30}\))", text)
+    parts = re.split(r"(\([^()]{1,40}\))", text)
     kept = Markup('<span class="unbroken">{}</span>')
     return Markup("").join(kept.format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
 

@@ -11,13 +11,14 @@ from typing import Any
 from headcount.answers import Forecast
 from headcount.estimators import METHODS, resolve
 from headcount.report.contents import Reproduction
-from headcount.wording import counted, plain
+from headcount.wording import OURS, counted, plain
 
 
 def typed_command(context: Any) -> str:
     """Return the command that a Typer context was made from, files by name, defaults left out."""
     words = [*context.command_path.split(), *_words(context)]
-    return " ".join(plain(shlex.quote(word)) for word in words)
+    lines = " ".join(shlex.quote(word) for word in words).split("\n")
+    return "\n".join(map(plain, lines))
 
 
 def of_command(context: Any, files: list[str]) -> Reproduction:
@@ -26,7 +27,9 @@ def of_command(context: Any, files: list[str]) -> Reproduction:
     return Reproduction(typed_command(context), f"Run it in the folder that holds {where}.")
 
 
-def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
+def of_forecast(
+    result: Forecast, path: str | os.PathLike[str], *, title: str = "", note: str = ""
+) -> Reproduction:
     """Return Python that makes a forecast and its page again."""
     name = Path(path).name
     asked = ", ".join(f"{k:_}" for k in result.classes)
@@ -37,12 +40,16 @@ def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
         options.append(f"random_state={result.random_state!r}")
     if result.backtest is None and not getattr(METHODS.get(result.method), "slow", False):
         options.append("intervals=False")
+    nouns = result.nouns.to_dict()
+    options += [f"{k}={nouns[k]!r}" for k, usual in OURS.to_dict().items() if nouns[k] != usual]
+    said = {"title": title, "note": note}
+    saved = [repr(name), *(f"{k}={text!r}" for k, text in said.items() if text)]
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     return Reproduction(
         f"import headcount\n\n"
-        f"# pilot: your data, {sizes}\n"
+        f"# pilot: your data, {result.nouns.rename(sizes)}\n"
         f"result = headcount.forecast(pilot, {', '.join(options)})\n"
-        f"result.save({name!r})"
+        f"result.save({', '.join(saved)})"
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from headcount.report.of_comparison import comparison_contents
 from headcount.report.of_forecast import forecast_contents
 from headcount.report.rendering import load_templates, render
 from headcount.report.reproduce import of_forecast
+from headcount.wording import plain
 from headcount.writing import PAGES, write_atomically
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ def write_report(
     sources: Sequence[str | os.PathLike[str]] = (),
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
+    title: str = "",
+    note: str = "",
 ) -> None:
     """Write a result as one HTML page that needs no network and nothing beside it.
 
@@ -50,6 +55,9 @@ def write_report(
         What was said on the way and is not in the result.
     reproduction : Reproduction, optional
         How to make the page again; by default Python code where the result is a forecast.
+    title, note : str
+        What to say to readers: in place of the page's title, and below the answer. The date on
+        the page is today's, or that of the environment variable SOURCE_DATE_EPOCH.
 
     Examples
     --------
@@ -65,7 +73,16 @@ def write_report(
     """
     check_report(path)
     names = [Path(source).name for source in sources]
-    text = render(_contents(path, result, pilot, names, warnings, reproduction))
+    how = reproduction
+    if how is None and isinstance(result, Forecast):
+        how = of_forecast(result, path, title=title, note=note)
+    filled = replace(
+        _contents(result, pilot, names, warnings, how or Reproduction("")),
+        heading=plain(title.strip()),
+        note="\n".join(map(plain, note.strip().splitlines())),
+        date=made_on(),
+    )
+    text = render(filled)
     if len(text.encode()) > LARGEST:
         raise ParameterError(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
@@ -85,20 +102,33 @@ def check_report(path: str | os.PathLike[str]) -> None:
         raise ParameterError(
             f"a report ends in .html, not in {suffix or 'nothing'}; name it report.html."
         )
+    made_on()
     load_templates()
 
 
+def made_on() -> str:
+    """Return the date for a page: today's, unless SOURCE_DATE_EPOCH asks for another."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    if seconds is None:
+        return date.today().isoformat()
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError) as error:
+        raise ParameterError(
+            "the environment variable SOURCE_DATE_EPOCH must be a whole number of seconds since "
+            f"1970, not {seconds!r}."
+        ) from error
+
+
 def _contents(
-    path: str | os.PathLike[str],
     result: Forecast | Comparison | Sequence[Backtest],
     pilot: Pilot | None,
     names: list[str],
     warnings: Sequence[str],
-    reproduction: Reproduction | None,
+    how: Reproduction,
 ) -> Contents:
     if isinstance(result, Forecast):
-        return forecast_contents(result, reproduction or of_forecast(result, path), names, warnings)
-    how = reproduction or Reproduction("")
+        return forecast_contents(result, how, names, warnings)
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)
     if pilot is None or not result:

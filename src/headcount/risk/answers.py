@@ -22,7 +22,7 @@ from headcount.presenting import as_csv, as_frame, as_html
 from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
-from headcount.wording import counted
+from headcount.wording import OURS, Nouns, counted
 from headcount.writing import write_atomically
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,8 @@ class RiskForecast:
         What to know before believing it.
     warnings : tuple of str
         What was said on the way.
+    nouns : Nouns
+        What classes and probes are called in words.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class RiskForecast:
         largest_cost: float,
         delta: DeltaMethod | None = None,
         warnings: tuple[str, ...] = (),
+        nouns: Nouns = OURS,
     ) -> None:
         self.observed = observed
         self.fit = fit
@@ -100,6 +103,7 @@ class RiskForecast:
         self.confidence = confidence
         self.largest_cost = largest_cost
         self.warnings = warnings
+        self.nouns = nouns
         self._delta = delta
         self.checks = tuple(_gap(observed, fit, 1e-9 * largest_cost))
         self.curve = self._curve()
@@ -190,7 +194,7 @@ class RiskForecast:
 
     def sentences(self) -> list[str]:
         """Return the answer in words, one sentence for each number of classes asked about."""
-        return [self._sentence(k) for k in self.classes]
+        return [self.nouns.rename(self._sentence(k)) for k in self.classes]
 
     def __repr__(self) -> str:
         title = (
@@ -198,7 +202,7 @@ class RiskForecast:
             f"({self.method})"
         )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
-        return "\n  ".join([title, *self.sentences(), *notes])
+        return "\n  ".join(map(self.nouns.rename, [title, *self.sentences(), *notes]))
 
     def _repr_html_(self) -> str:
         return as_html(repr(self))

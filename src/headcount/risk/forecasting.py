@@ -159,6 +159,7 @@ def forecast_risk(
         largest_cost=measured.largest,
         delta=delta,
         warnings=tuple(heard),
+        nouns=pilot.nouns,
     )
 
 

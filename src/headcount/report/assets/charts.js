@@ -19,7 +19,7 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
         x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: colours.quiet, fillOpacity: 0.1,
         ariaDescription: "further than the back-test reaches",
       }),
-    countAxis(log ? decades(last, width) : evenly(last, width), "Number of classes"),
+    countAxis(log ? decades(last, width) : evenly(last, width), `Number of ${nouns.class_many}`),
     Plot.gridY({ strokeOpacity: 0.12 }),
     Plot.ruleY([0]),
     Plot.line(chance, { x: "k", y: "accuracy", stroke: colours.quiet, strokeDasharray: "1 3" }),
@@ -54,7 +54,7 @@ function drawCurve(shown, asked, { width, log, colours = ON_PAGE }) {
     ...frame(width, colours),
     x: { type: log ? "log" : "linear", domain: [log ? 2 : 0, last] },
     y: percentAxis([0, 1], "Accuracy"),
-    ariaLabel: "Accuracy against number of classes; the table below has the same numbers",
+    ariaLabel: `Accuracy against number of ${nouns.class_many}; the table below has the same numbers`,
     marks: marks.filter(Boolean),
   });
 }
@@ -67,7 +67,7 @@ function notes(shown, size, supported, last, asked, { colours, log, width }) {
   const quiet = { fill: colours.quiet, fontSize: 12 };
   const words = [
     Plot.text([{ k: size }], {
-      x: "k", y: 0, text: () => `pilot: ${thousands(size)} classes`, dy: -10, lineAnchor: "bottom", ...side(size), ...quiet,
+      x: "k", y: 0, text: () => `pilot: ${classes(size)}`, dy: -10, lineAnchor: "bottom", ...side(size), ...quiet,
       stroke: colours.ground, strokeWidth: 4, // chance may run behind it
     }),
     Plot.ruleX([size], { stroke: colours.quiet, strokeOpacity: 0.5 }),
@@ -117,10 +117,10 @@ function drawBacktest(shown, tolerance, { width, colours = ON_PAGE }) {
     ...frame(width, colours),
     height: 300,
     x: { type: "log", domain: [first / margin, last * margin] },
-    y: percentAxis([Math.max(0, low - 0.03), Math.min(1, high + 0.03)], "Forecast for all classes"),
-    ariaLabel: "Forecasts from fewer classes against what was measured; the table has the numbers",
+    y: percentAxis([Math.max(0, low - 0.03), Math.min(1, high + 0.03)], `Forecast for all ${nouns.class_many}`),
+    ariaLabel: `Forecasts from fewer ${nouns.class_many} against what was measured; the table has the numbers`,
     marks: [
-      countAxis([...new Set([...steps.map((d) => d.k), last])], "Forecast from so many classes"),
+      countAxis([...new Set([...steps.map((d) => d.k), last])], `Forecast from so many ${nouns.class_many}`),
       one &&
         Plot.rect([observed[0]], {
           y1: Math.max(0, observed[0].forecast - tolerance),
@@ -144,7 +144,7 @@ function drawBacktest(shown, tolerance, { width, colours = ON_PAGE }) {
       colours === ON_PAGE &&
         Plot.tip(steps, Plot.pointerX({
           x: "k", y: "forecast", title: (d) =>
-            `${d.name}, from ${thousands(d.k)} classes\n${percent(d.forecast)} forecast, ` +
+            `${d.name}, from ${classes(d.k)}\n${percent(d.forecast)} forecast, ` +
             `${percent(d.found.observed)} measured\n${fixed(100 * d.error, 1)} points off on average`,
         })),
     ].filter(Boolean),
@@ -201,9 +201,9 @@ function pointAt(series, k) {
 }
 
 function hoverText(d) {
-  const within = d.lower === undefined ? "" : ` (${percentRange(d.lower, d.upper)})`;
+  const within = d.lower === undefined ? "" : ` (${percent(held.confidence)} interval ${percentRange(d.lower, d.upper)})`;
   const how = d.measured ? "measured" : "forecast";
-  return `${d.name}, ${how}\n${thousands(d.k)} classes: ${percent(d.accuracy)}${within}`;
+  return `${d.name}, ${how}\n${classes(d.k)}: ${percent(d.accuracy)}${within}`;
 }
 
 // Whole numbers, evenly on a log scale; the same ones whatever the last is, so that they are kept.

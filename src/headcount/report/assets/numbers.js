@@ -22,8 +22,20 @@ function about(count) {
   return thousands(Math.floor(count / step) * step);
 }
 
-function describeCapacity(count) {
-  return `${count >= 100 && count <= 1e12 ? "about " : ""}${about(count)} classes`;
+const MOST_SAID = 10000; // times the pilot's classes: past that nothing is said of a capacity
+
+function classes(count) {
+  return `${thousands(count)} ${count === 1 ? nouns.class_one : nouns.class_many}`;
+}
+
+function describeCapacity(count, size) {
+  if (count > MOST_SAID * size) return `more ${nouns.class_many} than can be said`;
+  return `${count >= 100 ? "about " : ""}${about(count)} ${nouns.class_many}`;
+}
+
+function describeCapacities([low, high], size) {
+  if (low > MOST_SAID * size) return "more than can be said";
+  return high > MOST_SAID * size ? `${about(low)} or more` : `${about(low)} to ${about(high)}`;
 }
 
 function thousands(count) {

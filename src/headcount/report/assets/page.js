@@ -2,6 +2,7 @@
 // Connects the fields of the page with the pictures and the answers.
 
 const held = JSON.parse(document.getElementById("headcount-data").textContent);
+const nouns = held.nouns; // what the user calls classes and probes
 const all = held.series.map((one, index) => ({ ...one, index, pilot: held.pilots[one.pilot] }));
 const backtests = held.backtests.map((one, index) => ({ ...one, index }));
 const element = (id) => document.getElementById(id);
@@ -45,7 +46,7 @@ function startCurve() {
       k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayAccuracy(shown(), k);
     element("answer-target").textContent =
       wanted === null ? "Give a percentage above 0, up to 100." : sayCapacity(shown(), wanted);
-    slider.setAttribute("aria-valuetext", k === null ? "no number" : `${thousands(k)} classes`);
+    slider.setAttribute("aria-valuetext", k === null ? "no number" : classes(k));
   };
   const refresh = () => { answer(); draw(); };
 
@@ -77,32 +78,28 @@ function sayAccuracy(shown, k) {
   const said = shown.map((one) => {
     const limits = limitsAt(one, k);
     const notes = k <= one.pilot.n_classes ? ["measured"] : [];
-    if (limits) notes.push(percentRange(...limits));
+    if (limits) notes.push(`${percent(held.confidence)} interval ${percentRange(...limits)}`);
     const value = percent(accuracyAt(one, k)) + (notes.length ? ` (${notes.join(", ")})` : "");
     return many ? `\n${one.name}: ${value}` : value;
   });
   const reach = Math.min(...shown.map((one) => one.supported ?? Infinity));
-  const far = k > reach ? ` The back-test reaches ${thousands(reach)} classes: take this as a guess.` : "";
-  if (many) return `At ${thousands(k)} classes${said.join("")}${far && "\n" + far.trim()}`;
-  return `At ${thousands(k)} classes: ${said[0]}.${far}`;
+  const far = k > reach ? ` The back-test reaches ${classes(reach)}: take this as a guess.` : "";
+  if (many) return `At ${classes(k)}${said.join("")}${far && "\n" + far.trim()}`;
+  return `At ${classes(k)}: ${said[0]}.${far}`;
 }
 
 function sayCapacity(shown, target) {
   if (!shown.length) return "";
   const level = percent(held.confidence);
   const said = shown.map((one) => {
-    const count = capacityOf(one, target);
-    if (count === 1) return `even two classes are too many for ${percent(target)}`;
+    const [count, size] = [capacityOf(one, target), one.pilot.n_classes];
+    if (count === 1) return `even two ${nouns.class_many} are too many for ${percent(target)}`;
     const limits = capacityLimits(one, target);
-    const within = limits && limits[0] !== limits[1] ? ` (${level} interval ${between(limits)})` : "";
-    return `stays at or above ${percent(target)} up to ${describeCapacity(count)}${within}`;
+    const within = limits && limits[0] !== limits[1] ? ` (${level} interval ${describeCapacities(limits, size)})` : "";
+    return `stays at or above ${percent(target)} up to ${describeCapacity(count, size)}${within}`;
   });
   if (shown.length > 1) return shown.map((one, i) => `${one.name}: ${said[i]}`).join("\n");
   return said[0].startsWith("even") ? `E${said[0].slice(1)}.` : `It ${said[0]}.`;
-}
-
-function between([low, high]) {
-  return high === Infinity ? `${about(low)} or more` : `${about(low)} to ${about(high)}`;
 }
 
 // -- the back-test --------------------------------------------------------------------------------
@@ -150,9 +147,9 @@ function saySupport(shown, tolerance) {
       if (step.error > tolerance) break;
       ratio = step.ratio;
     }
-    const reach = thousands(Math.floor(ratio * found.n_classes * (1 + ROUND_OFF)));
+    const reach = classes(Math.floor(ratio * found.n_classes * (1 + ROUND_OFF)));
     const name = many ? `\n${found.name}: ` : "";
-    return name + (ratio > 1 ? `forecasts up to ${reach} classes` : "no forecast beyond the pilot");
+    return name + (ratio > 1 ? `forecasts up to ${reach}` : "no forecast beyond the pilot");
   });
   if (many) return `That supports${said.join("")}`;
   return said.length ? `That supports ${said[0]}.` : "";
