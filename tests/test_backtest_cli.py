@@ -55,7 +55,8 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     lines = answer("backtest", larger, *QUICK, "--tolerance", "0.3").splitlines()
     held = backtest(headcount.load(larger), repeats=2, tolerance=0.3)
     assert lines[0] == (
-        f"Pilot: 100 classes, 100 probes; {held.observed:.0%} are right. Method: auto."
+        f"Pilot: 100 classes, 100 probes; {held.observed:.0%} of probes find the right class. "
+        "Method: auto."
     )
     assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
     first = held.steps[0]

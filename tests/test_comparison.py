@@ -59,34 +59,37 @@ def test_repr_and_html_are_safe(result):
 @pytest.mark.parametrize(
     "pair, words",
     [
-        (made(0.04, 0.01, 0.07), "A is ahead of B by 4 points (1 to 7)."),
-        (made(-0.04, -0.07, -0.01), "B is ahead of A by 4 points (1 to 7)."),
+        (made(0.04, 0.01, 0.07), "A is ahead of B by 4 points (90% interval 1 to 7)."),
+        (made(-0.04, -0.07, -0.01), "B is ahead of A by 4 points (90% interval 1 to 7)."),
         (
             made(0.01, -0.02, 0.04, 0.71),
-            "A and B cannot be told apart: A seems ahead by 1 point (2 behind to 4 ahead), with a "
-            "chance of 71% to be the better one.",
+            "A and B cannot be told apart: A seems ahead by 1 point (90% interval 2 behind to 4 "
+            "ahead), with a chance of 71% to be the better one.",
         ),
         (
             made(-0.01, -0.02, 0.04, 0.29),
-            "A and B cannot be told apart: B seems ahead by 1 point (4 behind to 2 ahead), with a "
-            "chance of 71% to be the better one.",
+            "A and B cannot be told apart: B seems ahead by 1 point (90% interval 4 behind to 2 "
+            "ahead), with a chance of 71% to be the better one.",
         ),
         (made(0.0, 0.0, 0.0, 0.5), "A and B are level."),
         (made(1e-9, -1e-9, 1e-9, 0.5), "A and B are level."),
         (made(0.0, -0.02, 0.03, 0.5), "A and B are level (give or take 3 points)."),
-        (made(0.00005, 0.00004, 0.00006), "A is ahead of B by 0.005 points (0.004 to 0.006)."),
+        (
+            made(0.00005, 0.00004, 0.00006),
+            "A is ahead of B by 0.005 points (90% interval 0.004 to 0.006).",
+        ),
     ],
 )
 def test_leads_in_words(pair, words):
-    assert lead_sentence(pair, 1000) == f"At 1,000 classes {words}"
+    assert lead_sentence(pair, 1000, 0.9) == f"At 1,000 classes {words}"
 
 
 def test_a_lead_without_interval_in_words():
     pair = Pair("A", "B", False, np.array([9]), np.array([0.1]), None, None, None, None)
-    assert lead_sentence(pair, 9) == "At 9 classes A is ahead of B by 10 points."
+    assert lead_sentence(pair, 9, 0.9) == "At 9 classes A is ahead of B by 10 points."
     assert vars(pair.at(9))["chance"] is None
     same = Pair("A", "B", False, np.array([9]), np.array([0.0]), None, None, None, None)
-    assert lead_sentence(same, 9) == "At 9 classes A and B are level."
+    assert lead_sentence(same, 9, 0.9) == "At 9 classes A and B are level."
 
 
 @pytest.mark.parametrize(

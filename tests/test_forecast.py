@@ -104,7 +104,7 @@ def test_capacity_at_the_ends(result):
         classes=(10,), n_probes=2, method="none", confidence=0.9,
     )  # fmt: skip
     assert sure.capacity(0.99) == math.inf
-    assert "any number of classes" in repr(sure)
+    assert "more classes than can be said" in repr(sure)
 
 
 def test_data_may_be_a_pilot_a_path_or_a_matrix(tmp_path):
@@ -273,9 +273,10 @@ def test_save_writes_json_and_pictures(result, tmp_path):
 
 def test_repr_gives_limits(banded):
     low, high = (f"{float(limit):.0%}" for limit in banded.interval(400))
-    assert f"At 400 classes: {banded.accuracy(400):.0%} ({low[:-1]}-{high})." in repr(banded)
+    within = f"90% interval {low[:-1]}-{high}"
+    assert f"At 400 classes: {banded.accuracy(400):.0%} ({within})." in repr(banded)
     low, high = (f"{float(limit):.0%}" for limit in banded.interval(50))
-    assert f"{banded.accuracy(50):.0%} (measured, {low[:-1]}-{high})." in repr(banded)
+    assert f"{banded.accuracy(50):.0%} (measured, 90% interval {low[:-1]}-{high})." in repr(banded)
 
 
 def test_repr_is_readable(result):

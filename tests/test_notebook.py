@@ -13,6 +13,7 @@ import pytest
 from matplotlib import image, pyplot
 
 from headcount import Pilot, backtest, compare, forecast
+from headcount.wording import named
 
 matplotlib.use("Agg")
 
@@ -102,7 +103,7 @@ def test_a_pilot_says_what_is_in_it(answers):
     page = Page(answers["pilot"]._repr_html_())
     held = dict(page.rows)
     assert held["probes a class"] == "3"
-    assert held["hardest"].startswith(f"{SPIKED} (")
+    assert held["hardest"].startswith(f"{named(SPIKED)} (beaten by ")
     assert "most confusing" not in held or answers["pilot"].has_beats
 
 

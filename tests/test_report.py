@@ -74,7 +74,7 @@ def test_findings_come_with_what_to_do(result, page):
     for check in result.checks:
         assert check.code in said
         assert CHECKS[check.code].title in said
-        assert ADVICE[check.code].replace("`", "") in said
+        assert check.advice.replace("`", "") in said
 
 
 def test_every_finding_has_the_advice_of_the_docs():

@@ -13,7 +13,13 @@ from headcount import Favorability, Observed
 from headcount.curves import PredictedCurve
 from headcount.losses import LossTable
 from headcount.report.embedding import as_law, as_table
-from headcount.wording import about, describe_capacity, percent, percent_range
+from headcount.wording import (
+    about,
+    describe_capacities,
+    describe_capacity,
+    percent,
+    percent_range,
+)
 from report_pages import shown
 
 pytestmark = report_pages.NEEDS_BROWSER
@@ -41,7 +47,7 @@ def test_the_field_for_k_gives_what_the_forecast_gives(visit, result, k):
     lower, upper = (float(limit) for limit in result.interval(k))
     assert shown(page, "answer-k").startswith(
         f"At {k:,} classes: {percent(float(result.accuracy(k)))} "
-        f"({measured}{percent_range(lower, upper)})."
+        f"({measured}90% interval {percent_range(lower, upper)})."
     )
     value, limits = page.evaluate("(k) => [accuracyAt(all[0], k), limitsAt(all[0], k)]", k)
     assert value == pytest.approx(float(result.accuracy(k)), abs=1e-9)
@@ -73,8 +79,9 @@ def test_the_field_for_the_target_gives_the_capacity(visit, result, target):
     assert told[0] == result.capacity(target)
     assert told[1] == pytest.approx(low, rel=0.01, abs=1)
     assert told[2] == (high if math.isinf(high) else pytest.approx(high, rel=0.01, abs=1))
+    held = describe_capacity(result.capacity(target), result.n_classes)
     assert shown(page, "answer-target").startswith(
-        f"It stays at or above {percent(target)} up to {describe_capacity(result.capacity(target))}"
+        f"It stays at or above {percent(target)} up to {held}"
     )
 
 
@@ -149,6 +156,11 @@ def test_numbers_read_as_in_python(visit):
     assert told == [percent_range(*pair) for pair in pairs]
     counts = [1, 2, 99, 100, 1234, 99_999, 10**6, 10**9 + 1, 2 * 10**12]
     assert page.evaluate("(v) => v.map(about)", counts) == [about(v) for v in counts]
+    said = page.evaluate("(v) => v.map((count) => describeCapacity(count, 100))", counts)
+    assert said == [describe_capacity(v, 100) for v in counts]
+    ends = list(itertools.pairwise(counts))
+    said = page.evaluate("(v) => v.map((both) => describeCapacities(both, 100))", ends)
+    assert said == [describe_capacities(*both, 100) for both in ends]
 
 
 def test_a_large_pilot_is_averaged_as_in_python(visit):

@@ -93,7 +93,8 @@ def forecast(
 
     headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
 
-    headcount forecast scores.npz --classes 10000 --report forecast.html
+    headcount forecast scores.npz --classes 10000 --report forecast.html --title "Gate 1"
+    --noun person/people --probe-noun photo/photos
     """
     from headcount.forecasting import forecast as make_forecast
 

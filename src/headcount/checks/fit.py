@@ -68,7 +68,7 @@ def too_far(case: Case) -> str | None:
         reached = "no forecast from part of your classes came close enough"
     else:
         reached = (
-            f"hiding your own classes supports forecasts up to {times(supported)} times the pilot "
+            f"forecasts from part of your classes support up to {times(supported)} times the pilot "
             f"({int(supported * n_classes):,} classes)"
         )
     return (

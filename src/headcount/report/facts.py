@@ -32,7 +32,7 @@ def pilot_facts(pilot: Pilot, caption: str, sources: Sequence[str] = ()) -> Tabl
             f"{percent(seen.accuracy)} among all {seen.n_classes:,} classes, "
             f"{percent(seen.two_class_accuracy)} between two",
         ],
-        ["Average", f"{'classes' if by_class else 'probes'} weigh the same"],
+        ["Average", f"every {'class' if by_class else 'probe'} counts the same"],
     ]
     if seen.tied:
         rule = {"random": "broken at random", "lose": "counted as lost", "win": "counted as won"}
