@@ -19,6 +19,7 @@ from headcount.errors import MissingExtraError, ParameterError
 from headcount.losses import LossTable
 from headcount.report import write_report
 from headcount.report.embedding import MOST_ROWS, as_law, as_table
+from headcount.wording import named
 
 ROOT = Path(__file__).parent.parent
 LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
@@ -152,8 +153,8 @@ def test_nothing_in_it_points_outside(page):
 
 def test_names_from_files_are_escaped(page):
     read = Text(page)
-    assert report_pages.SCRIPT in read.text
-    assert report_pages.FORMULA in read.text
+    assert named(report_pages.SCRIPT) in read.text
+    assert named(report_pages.FORMULA) in read.text
     assert "end?of & line" in read.text  # line separators would break what is copied from it
     assert sum(tag == "script" for tag, _ in read.tags) == 7
     assert report_pages.SCRIPT not in page

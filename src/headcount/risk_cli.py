@@ -15,7 +15,7 @@ from headcount import terminal
 from headcount.command_options import AsCsv, AsJson, Classes, Confidence, numbers_of, one_format
 from headcount.errors import listening
 from headcount.pilot_options import PilotFiles, reads_pilot
-from headcount.wording import counted, percent, plain
+from headcount.wording import counted, named, percent
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -107,7 +107,7 @@ def _show(result: RiskForecast, cost: str) -> None:
             rows[-1].append(f"{lower:.3g} to {upper:.3g}")
         rows[-1].append(source)
     size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
-    terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {plain(cost)}.\n")
+    terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {named(cost)}.\n")
     interval = [f"likely ({percent(result.confidence)})"] if likely else []
     terminal.show_table(["classes", "average cost", *interval, ""], rows)
     for check in result.checks:

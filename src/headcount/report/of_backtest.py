@@ -30,7 +30,7 @@ def backtest_contents(
     return Contents(
         nouns=pilot.nouns,
         title=f"Back-test{name and f' on {name}'}",
-        subtitle=f"Classes of a pilot of {size} were hidden, forecast and compared.",
+        subtitle=f"From a pilot of {size}, classes were left out, forecast and compared.",
         sentences=_answer(ranked),
         findings=findings_of((), warnings),
         reproduction=reproduction,
