@@ -11,6 +11,7 @@ import headcount
 from check_pilots import STATISTICAL, found, healthy, scores
 from headcount import Favorability, Forecast, Pilot, forecast, observe
 from headcount.checks import CHECKS, Check, run_checks
+from headcount.checks.advice import ADVICE
 from headcount.datasets import load_hangul
 
 PAGE = Path(__file__).parent.parent / "docs" / "checks.md"
@@ -43,6 +44,7 @@ def test_a_check_is_plain_data_and_survives_json():
         "severity": "warning",
         "message": check.message,
         "anchor": "checks.md#hc001",
+        "advice": ADVICE["HC001"],
     }
     assert Forecast.from_json(result.to_json()).checks == result.checks
 
