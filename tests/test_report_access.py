@@ -5,7 +5,7 @@ import re
 import pytest
 
 import report_pages
-from headcount.wording import percent
+from headcount.wording import named, percent
 from report_pages import shown, wait_until
 
 pytestmark = report_pages.NEEDS_BROWSER
@@ -98,7 +98,7 @@ def test_the_curve_is_also_a_table(visit, result):
 @pytest.mark.parametrize("name", ["forecast", "comparison", "backtest"])
 def test_names_from_files_stay_text(visit, name):
     page = visit(name)  # a pop-up or a request would fail the test at its end
-    assert report_pages.SCRIPT in page.inner_text("body")
+    assert named(report_pages.SCRIPT) in page.inner_text("body")
     assert page.locator("script").count() == 7
 
 
