@@ -6,7 +6,7 @@ in it, all that is known is that at least so many others beat it: the probe is *
 
 from __future__ import annotations
 
-import re
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,6 @@ from headcount.pilot import Pilot
 
 Run = dict[str, dict[str, float]]
 
-BLANKS = re.compile("[ \t]+")
 UPSIDE_DOWN = 0.9
 
 
@@ -345,7 +344,7 @@ def _read_run(path: Path, limit: MemoryLimit) -> Run:
             score = float(cells[4])
         except ValueError:
             score = float("nan")
-        if not np.isfinite(score):
+        if not math.isfinite(score):
             raise DataError(
                 f"{path.name}: line {number} has score {cells[4]!r}, not a finite number; "
                 "repair or remove it."
@@ -375,16 +374,17 @@ def _read_qrels(path: Path, limit: MemoryLimit) -> dict[str, set[str]]:
 
 def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, list[str]]]:
     """Cells of each line; other characters that look like blanks may be part of a name."""
-    n_cells = len(form.split())
+    n_cells, too_long = len(form.split()), f"{path.name} is too long"
     with open_text(path, limit, newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
-            cells = BLANKS.split(line.removesuffix("\n").removesuffix("\r").strip(" \t"))
-            if cells == [""]:
+            line = line.removesuffix("\n").removesuffix("\r").replace("\t", " ")
+            cells = [cell for cell in line.split(" ") if cell]
+            if not cells:
                 continue
             if len(cells) != n_cells:
                 raise DataError(
                     f"{path.name}: line {number} has {len(cells)} cells; each line must read "
                     f"'{form}', {n_cells} cells with blanks or tabs between them."
                 )
-            limit.take(2 * PER_TEXT, f"{path.name} is too long")
+            limit.take(2 * PER_TEXT, too_long)
             yield number, cells
