@@ -219,6 +219,7 @@ def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
         ({"losses": [0, 1], "ties": [1], "n_classes": 9}, "1 ties for 2 losses"),
         ({"losses": [0, 1], "labels": [1], "n_classes": 9}, "1 labels for 2 losses"),
         ({"losses": [0, 1], "censored": [0, 2], "n_classes": 9}, "censored must be"),
+        ({"losses": [0], "censored": np.zeros(1, "V8"), "n_classes": 9}, "censored must be"),
         ({"losses": [0, 1], "ties": [0, 1], "censored": [0, 1], "n_classes": 9}, "censored and"),
         ({"losses": [0, 1, 1], "labels": [1, 2, 3], "n_classes": 2}, "labels name 3 classes"),
     ],
