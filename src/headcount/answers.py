@@ -324,7 +324,7 @@ class Forecast:
             return None
         counts = arrays.class_counts(k)
         least = most = self.accuracy(counts)
-        if self.observed.censored:  # then only bounds were measured
+        if not self.observed.exact:  # then only bounds were measured
             bounds = self.observed.bounds(np.minimum(counts, self.n_classes))
             least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
         rest = (counts, self.confidence, kind, probes_per_class)

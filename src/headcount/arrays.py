@@ -97,7 +97,7 @@ def as_counts(values: Any, what: str) -> NDArray[np.int64]:
 def as_flags(values: Any, what: str) -> NDArray[np.bool_]:
     """Return a flat array of true and false."""
     flags = _to_numpy(values, what)
-    if flags.ndim != 1 or not np.isin(flags, (0, 1)).all():
+    if flags.ndim != 1 or flags.dtype.kind in "mMV" or not np.isin(flags, (0, 1)).all():
         raise DataError(f"{what} must be a plain list of true or false.")
     return flags.astype(np.bool_)
 

@@ -155,7 +155,7 @@ def observe(
             "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
             "median_rank": curve.median_rank(asked).tolist(),
         }
-        if curve.censored:
+        if not curve.exact:
             lower, upper = curve.bounds(asked)
             columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
         summary = data.summary() if not (as_json or as_csv) else None

@@ -15,7 +15,7 @@ from headcount.checks import Check
 from headcount.curves import PredictedCurve
 from headcount.errors import DataError, HeadcountError
 from headcount.favorability import Favorability
-from headcount.losses import LossTable
+from headcount.losses import LossRows, LossTable
 from headcount.observed import Observed
 from headcount.uncertainty import Uncertainty
 
@@ -40,6 +40,8 @@ def write_forecast(
         "weights": table.weights.tolist(),
         "censored": table.censored.tolist(),
     }
+    if table.bounds is not None:
+        state["bounds"] = [[values.tolist() for values in rows] for rows in table.bounds]
     if isinstance(law, Favorability):
         state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
     else:
@@ -96,20 +98,30 @@ def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:
 
 
 def _table(state: dict[str, Any]) -> LossTable:
-    losses = arrays.as_counts(state["losses"], "losses")
-    weights: NDArray[np.float64] = np.asarray(state["weights"], dtype=np.float64)
-    censored = arrays.as_flags(state["censored"], "censored")
     n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
+    losses, weights = _loss_rows(state["losses"], state["weights"], n_rivals)
+    censored = arrays.as_flags(state["censored"], "censored")
+    arrays.same_length(censored, "censored", len(losses), "losses")
+    bounds = None
+    if "bounds" in state:
+        fewest, most = [_loss_rows(at, share, n_rivals) for at, share in state["bounds"]]
+        bounds = fewest, most
+    return LossTable(losses, weights, censored, n_rivals, bounds)
+
+
+def _loss_rows(losses: Any, weights: Any, n_rivals: int) -> LossRows:
+    counts = arrays.as_counts(losses, "losses")
+    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64)
     sound = (
-        losses.shape == weights.shape == censored.shape
-        and len(losses) > 0
-        and losses.max() <= n_rivals
-        and bool((weights >= 0).all())
-        and abs(float(weights.sum()) - 1) < 1e-6
+        counts.shape == shares.shape
+        and len(counts) > 0
+        and counts.max() <= n_rivals
+        and bool((shares >= 0).all())
+        and abs(float(shares.sum()) - 1) < 1e-6
     )
     if not sound:
         raise DataError("the losses and weights of this forecast do not fit together.")
-    return LossTable(losses, weights, censored, n_rivals)
+    return counts, shares
 
 
 def _check(held: dict[str, Any]) -> Check:

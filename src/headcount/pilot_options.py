@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from headcount.pilot import Pilot
 
 PilotFile = Annotated[
-    Path, typer.Argument(metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run.")
+    Path,
+    typer.Argument(
+        metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run; text may be gzipped."
+    ),
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="True class of each row: .npy, or .txt with one a line.")
@@ -28,7 +31,8 @@ Metric = Annotated[
 Better = Annotated[
     bool | None,
     typer.Option(
-        "--higher-is-better/--lower-is-better", help="Similarities (the default) or distances."
+        "--higher-is-better/--lower-is-better",
+        help="Similarities (the default) or distances (the default for neighbour lists).",
     ),
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements: PILOT is a TREC run.")]

@@ -124,7 +124,7 @@ class AccuracyDisplay(Display):
         """
         observed, best = observe(pilot), arrays.whole_number(top, "top", 1)
         classes = curve_classes(pilot.n_classes, [pilot.n_classes])
-        lower, upper = observed.bounds(classes) if observed.censored else (None, None)
+        lower, upper = (None, None) if observed.exact else observed.bounds(classes)
         return cls(
             classes,
             observed.top(best, classes),

@@ -57,7 +57,7 @@ class Source(Protocol):
 
 def _native(block: NDArray[Any]) -> NDArray[Any]:
     """Give a block a type the kernels can read; only long doubles are rounded, to float64."""
-    if block.dtype == np.float16 or block.dtype.kind == "b":
+    if block.dtype.newbyteorder("=") == np.float16 or block.dtype.kind == "b":
         return block.astype(np.float32)
     if block.dtype.kind == "f" and block.dtype.itemsize > 8:
         return block.astype(np.float64)
