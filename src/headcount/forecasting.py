@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
+from headcount.arrays import confidence_level
 from headcount.asking import asked_classes
 from headcount.assessing import assess
 from headcount.backtesting import backtest as run_backtest
 from headcount.checks import finding, run_checks
 from headcount.errors import (
     ExtrapolationWarning,
-    ParameterError,
     listening,
     warn,
 )
@@ -74,8 +74,7 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level = confidence_level(confidence)
     with listening() as heard:
         pilot = as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
@@ -97,7 +96,7 @@ def forecast(
         classes=asked,
         n_probes=pilot.n_probes,
         method=estimator.alias,
-        confidence=float(confidence),
+        confidence=level,
         checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),

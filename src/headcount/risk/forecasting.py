@@ -131,8 +131,7 @@ def forecast_risk(
     if method is not None and approach == "adjustment":
         raise ParameterError("adjustment uses no law of mistakes; leave method out.")
     degree = arrays.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level = arrays.confidence_level(confidence)
     with listening() as heard:
         measured = _Measured(pilot, as_cost(cost, pilot), priors)
         warn_if_one_sided(pilot)
@@ -155,7 +154,7 @@ def forecast_risk(
         classes=asked,
         n_probes=pilot.n_probes,
         method=name,
-        confidence=float(confidence),
+        confidence=level,
         largest_cost=measured.largest,
         delta=delta,
         warnings=tuple(heard),
