@@ -19,6 +19,7 @@ from headcount.errors import (
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
 
@@ -49,7 +50,8 @@ def forecast(
     classes : int or sequence of int
         Numbers of classes asked about.
     method : str or Extrapolator
-        An alias (see `headcount methods`) or an estimator with options of its own.
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
     confidence : float
         Level of the intervals.
     random_state : int
@@ -95,7 +97,7 @@ def forecast(
         law=law,
         classes=asked,
         n_probes=pilot.n_probes,
-        method=estimator.alias,
+        method=name_of(method),
         confidence=level,
         checks=checks,
         warnings=tuple(heard),

@@ -17,6 +17,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.base import warn_if_one_sided
 from headcount.estimators.bases import Basis, GaussianBasis, SplineBasis, knots
+from headcount.estimators.registry import name_of
 from headcount.estimators.regression import Regression, curve_rows
 from headcount.favorability import Favorability
 from headcount.observed import observe
@@ -199,7 +200,7 @@ class _Measured:
             raise ParameterError(
                 f"method {method.alias} gives a curve but no law of mistakes; choose another."
             )
-        return self._priced(law, rows, shape), f"priced-{method.alias}"
+        return self._priced(law, rows, shape), f"priced-{name_of(method)}"
 
     def _priced(
         self, law: Favorability, rows: Rows, shape: str, mistakes: MixtureFit | None = None
