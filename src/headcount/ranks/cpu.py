@@ -208,6 +208,12 @@ class ScoreMatrix:
             block = self._block(rows)
             yield rows, self.sign * (_places(block) if _merges(block) else block.astype(np.float64))
 
+    def true_scores(self) -> Floats:
+        """Scores of the true classes alone, higher is better."""
+        rows = np.arange(self.n_probes) if self.rows is None else self.rows
+        columns = self.true if self.columns is None else self.columns[self.true]
+        return np.asarray(self.sign * self.scores[rows, columns].astype(np.float64))
+
     def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> ScoreMatrix:
         """Keep some probes and some classes, without copying scores."""
         return ScoreMatrix(
