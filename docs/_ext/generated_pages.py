@@ -57,8 +57,8 @@ def method_pages() -> dict[str, str]:
         "Each estimates the law of favorability from a pilot (see [concepts](../../concepts.md)), "
         f"and all else follows from that. Without a choice you get `{DEFAULT}`. Choose another "
         'with `headcount.forecast(..., method="kde")` or `--method kde`; options follow the name, '
-        "as in `kde:bandwidth=bcv`. `headcount backtest --method kde,auto` tells which does best on "
-        "your own classes."
+        "as in `kde:bandwidth=bcv`. `headcount backtest --method kde,auto` tells which does best "
+        "on your own classes."
     )
     contract = documented(Extrapolator, "headcount.estimators.Extrapolator")
     order = contents((name.split("/")[1] for name in pages), ":hidden:")
