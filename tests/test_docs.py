@@ -35,13 +35,16 @@ def run_command(line: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, env=wide, check=True).stdout
 
 
-@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md"])
+@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md", "own-method.md"])
 def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     said = ""
     shown = 0
     for kind, body in blocks(page):
+        named = re.match(r"# (\w+\.py)\n", body)  # a block that is a file
+        if named is not None:
+            (tmp_path / named[1]).write_text(body, encoding="utf-8")
         if kind == "python":
             assert not said, f"{page} does not show what was printed: {said}"
             said = run_python(body, names)

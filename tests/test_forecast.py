@@ -134,6 +134,12 @@ def test_impossible_confidence_is_refused(pilot):
         forecast(pilot, classes=300, confidence=90)
 
 
+@pytest.mark.parametrize("level", [1e-300, 0.0099, 0.99999, math.nan, "high", None])
+def test_a_level_that_says_nothing_is_refused(pilot, level):
+    with pytest.raises(ParameterError, match=r"between 0\.01 and 0\.9999"):
+        forecast(pilot, classes=300, confidence=level)
+
+
 def test_far_forecasts_warn(pilot):
     with pytest.warns(ExtrapolationWarning, match="times the pilot's 200") as caught:
         result = forecast(pilot, classes=200 * 101, method="probit-normal", intervals=False)
@@ -242,6 +248,46 @@ def test_json_round_trip_answers_every_question_alike(result):
 def test_spoiled_json_is_refused(result, spoil):
     text = json.dumps(spoil(json.loads(result.to_json())))
     with pytest.raises(headcount.HeadcountError):
+        Forecast.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"n_probes": 1e308}, "n_probes must be at most 1e.15, but is 1e.308"),
+        ({"n_probes": 0}, "n_probes must be at least 1"),
+        ({"confidence": 1e-300}, "confidence must lie between 0.01 and 0.9999"),
+        ({"confidence": 1 - 1e-16}, "confidence must lie between 0.01 and 0.9999"),
+        ({"confidence": 10**400}, "confidence must lie between 0.01 and 0.9999"),
+        ({"method": [10**300]}, "text was expected"),
+        ({"state": {"classes": []}}, "names no number of classes"),
+        ({"state": {"classes": {}}}, "a list was expected"),
+        ({"state": {"classes": [1e308]}}, "past 1e.15"),
+        ({"state": {"classes": [0]}}, "at least 1"),
+        ({"state": {"n_rivals": 1e308}}, "n_rivals must be at most"),
+        ({"state": {"uncertainty": {"n_probes": 1e17}}}, "n_probes .* no list of sound numbers"),
+        ({"state": {"uncertainty": {"probes_per_class": 1e308}}}, "no list of sound numbers"),
+        ({"state": {"uncertainty": {"model": {"power": 1e308}}}}, "power .* no list of sound"),
+        ({"state": {"uncertainty": {"model": {"growth": 1e15}}}}, "growth .* no list of sound"),
+        ({"state": {"backtest": {"n_classes": 1e308}}}, "n_classes must be at most"),
+    ],
+)
+def test_nonsense_in_json_gets_one_sentence(banded, changed, words):
+    held = _changed(json.loads(banded.to_json()), changed)
+    with pytest.raises(DataError, match=words) as refused:
+        Forecast.from_json(json.dumps(held))
+    assert len(str(refused.value)) < 250 and str(refused.value).endswith(".")
+
+
+def _changed(held, changed):
+    if not isinstance(changed, dict) or not changed:
+        return changed
+    return held | {name: _changed(held[name], value) for name, value in changed.items()}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"schema":' * 100_000])
+def test_deep_nesting_gets_one_sentence(text):
+    with pytest.raises(DataError, match="nested too deeply"):
         Forecast.from_json(text)
 
 

@@ -176,7 +176,15 @@ def test_coverage_is_read_from_results(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"options": {"confidence": 0.9}, "rows": []}', '{"rows": [{}]}']
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        "[]",
+        "{}",
+        '{"options": {"confidence": 0.9}, "rows": []}',
+        '{"rows": [{}]}',
+    ],
 )
 def test_what_is_no_coverage_is_refused(text, tmp_path):
     path = tmp_path / "other.json"

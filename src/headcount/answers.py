@@ -70,7 +70,7 @@ class Forecast:
     classes : tuple of int
         Numbers of classes asked about.
     method : str
-        Alias of the method.
+        Name of the method, as asked for; of an estimator, its alias with the options it changes.
     confidence : float
         Level of the intervals.
     observed : Observed

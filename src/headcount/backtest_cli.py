@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,7 +43,7 @@ def backtest(
     method: Annotated[
         str,
         typer.Option(
-            help="Methods of 'headcount methods', or all that are not slow.",
+            help="As for forecast, several at once, or all that are not slow.",
             metavar="auto|all|NAME,NAME,...",
         ),
     ] = "auto",
@@ -101,16 +100,16 @@ def _tried(
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
     from headcount.backtesting import backtest as make_backtest
-    from headcount.bench.methods import _seeded, chosen
+    from headcount.bench.cli_parts import listed
+    from headcount.bench.methods import chosen
 
-    named = [name.strip() for name in method.split(",") if name.strip()]
+    named = listed(method)
     if not named or (ALL in named and len(named) > 1):
         raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
     found, refused = [], {}
-    for name, estimator in chosen(None if named == [ALL] else named).items():
+    for name in chosen(None if named == [ALL] else named):
         try:
-            seeded = _seeded(estimator, seed)
-            result = make_backtest(data, method=seeded, random_state=seed, **settings)
+            result = make_backtest(data, method=name, random_state=seed, **settings)
         except ParameterError:
             raise
         except HeadcountError as error:
@@ -118,7 +117,7 @@ def _tried(
                 raise
             refused[name] = str(error)
         else:
-            found.append(result if name == "auto" else replace(result, method=name))
+            found.append(result)
     if not found:
         raise UnsupportedError("no method can use this pilot; see headcount methods.")
     return found, refused

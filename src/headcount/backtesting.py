@@ -15,6 +15,7 @@ from headcount.backtest_exchange import check_tolerance
 from headcount.backtest_result import TOLERANCE, Backtest, BacktestStep
 from headcount.errors import silence
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
@@ -52,7 +53,8 @@ def backtest(
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
     method : str or Extrapolator
-        An alias (see `headcount methods`) or an estimator with options of its own.
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
     repeats : int, optional
         Random subsets of each size; by default 20 halves and 10 of every other size.
     tolerance : float
@@ -89,7 +91,7 @@ def backtest(
         # What cannot be done at all is refused here, in the method's own words.
         Context().run(_tried, resolve(estimator), pilot)
     drawn = refits(pilot, estimator, plan, grid, random_state=random_state, n_jobs=n_jobs)
-    return with_coverage(pilot, _judged(pilot, estimator.alias, drawn, limit))
+    return with_coverage(pilot, _judged(pilot, name_of(method), drawn, limit))
 
 
 def plan_sizes(

@@ -39,9 +39,10 @@ def refuse_duplicates(names: NDArray[Any], what: str) -> None:
     """Refuse a name that occurs twice."""
     values, first, counts = np.unique(names, return_index=True, return_counts=True)
     if (counts > 1).any():
-        worst = int(np.argmax(counts > 1))
+        worst, often = int(np.argmax(counts > 1)), int((counts > 1).sum())
+        occur = "name occurs" if often == 1 else "names occur"
         raise DataError(
-            f"{what}: {int((counts > 1).sum()):,} names occur more than once (first: "
+            f"{what}: {often:,} {occur} more than once (first: "
             f"{values[worst]!s}, at position {first[worst]}); give every class its own name."
         )
 

@@ -14,7 +14,14 @@ from headcount.errors import ParameterError
 Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
 ]
-Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="A method of 'headcount methods', or your own: package.module:Class; options follow "
+        "as :option=value.",
+        metavar="NAME",
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
 Intervals = Annotated[
     bool,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import asked_classes, whole_count
 from headcount.backtest_result import Backtest
 from headcount.checks import Check
 from headcount.curves import PredictedCurve
@@ -55,23 +56,29 @@ def read_forecast(text: str) -> dict[str, Any]:
         held = json.loads(text, parse_constant=_refuse_constant)
         if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
             raise DataError(
-                f"this forecast has schema {held['schema']!r}; this version reads {SCHEMA}."
+                f"this forecast has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
             )
         state = held["state"]
         return {
             "observed": Observed(_table(state)),
             "law": _law(state),
-            "classes": tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
-            "n_probes": arrays.whole_number(held["n_probes"], "n_probes", 1),
+            "classes": asked_classes(_list(state["classes"])),
+            "n_probes": whole_count(held["n_probes"], "n_probes"),
             "method": _text(held["method"]),
-            "confidence": _confidence(held["confidence"]),
+            "confidence": arrays.confidence_level(held["confidence"]),
             "checks": tuple(_check(check) for check in _list(held["checks"])),
             "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
             "backtest": _held(state, "backtest", Backtest.from_dict),
             "uncertainty": _held(state, "uncertainty", Uncertainty.from_dict),
         }
-    except HeadcountError:
+    except DataError:
         raise
+    except HeadcountError as error:
+        raise DataError(f"this forecast cannot be read: {error}") from error
+    except RecursionError as error:
+        raise DataError(
+            "this is not a forecast written by to_json: it is nested too deeply; write it again."
+        ) from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(
             f"this is not a forecast written by to_json: {error}; write it again."
@@ -98,7 +105,7 @@ def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:
 
 
 def _table(state: dict[str, Any]) -> LossTable:
-    n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
+    n_rivals = whole_count(state["n_rivals"], "n_rivals")
     losses, weights = _loss_rows(state["losses"], state["weights"], n_rivals)
     censored = arrays.as_flags(state["censored"], "censored")
     arrays.same_length(censored, "censored", len(losses), "losses")
@@ -129,21 +136,15 @@ def _check(held: dict[str, Any]) -> Check:
     return Check(**parts | {"code": RENAMED.get(parts["code"], parts["code"])})
 
 
-def _confidence(value: Any) -> float:
-    if not 0 < float(value) < 1:
-        raise DataError(f"confidence must lie between 0 and 1, but is {value!r}.")
-    return float(value)
-
-
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise DataError(f"a list was expected, but found {value!r}.")
+        raise DataError(f"a list was expected, but found {value!r:.40}.")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DataError(f"text was expected, but found {value!r}.")
+        raise DataError(f"text was expected, but found {value!r:.40}.")
     return value
 
 

@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
+from headcount.arrays import confidence_level
 from headcount.asking import asked_classes
 from headcount.assessing import assess
 from headcount.backtesting import backtest as run_backtest
 from headcount.checks import finding, run_checks
 from headcount.errors import (
     ExtrapolationWarning,
-    ParameterError,
     listening,
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
 
@@ -49,7 +50,8 @@ def forecast(
     classes : int or sequence of int
         Numbers of classes asked about.
     method : str or Extrapolator
-        An alias (see `headcount methods`) or an estimator with options of its own.
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
     confidence : float
         Level of the intervals.
     random_state : int
@@ -74,8 +76,7 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level = confidence_level(confidence)
     with listening() as heard:
         pilot = as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
@@ -96,8 +97,8 @@ def forecast(
         law=law,
         classes=asked,
         n_probes=pilot.n_probes,
-        method=estimator.alias,
-        confidence=float(confidence),
+        method=name_of(method),
+        confidence=level,
         checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headcount import arrays
+from headcount.asking import whole_count
 from headcount.errors import DataError, ParameterError
 from headcount.favorability import ROUND_OFF
 from headcount.wording import counted, percent
@@ -61,7 +61,7 @@ class Baseline:
         try:
             if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
                 raise DataError(
-                    f"the baseline has schema {held['schema']!r}; this version reads {SCHEMA}."
+                    f"the baseline has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
                 )
             return cls(
                 accuracy=_estimates([*held["observed"], *held["forecast"]]),
@@ -340,14 +340,14 @@ def _is_share(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"text was expected, but found {value!r}")
+        raise TypeError(f"text was expected, but found {value!r:.40}")
     return value
 
 
 def _size(value: Any) -> int | None:
     if isinstance(value, bool | str):
-        raise TypeError(f"a whole number was expected, but found {value!r}")
-    return None if value is None else arrays.whole_number(value, "a number in it", 1)
+        raise TypeError(f"a whole number was expected, but found {value!r:.40}")
+    return None if value is None else whole_count(value, "a number in it")
 
 
 def _size_in_words(n_classes: int | None, n_probes: int | None) -> str:

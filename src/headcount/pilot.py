@@ -113,6 +113,13 @@ class Pilot(PilotConstructors):
             raise AttributeError("a Pilot cannot be changed; make a new one")
         super().__setattr__(name, value)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Seal what was unpickled or copied: NumPy makes the arrays anew, and writeable."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+
     # -- what it offers -------------------------------------------------------------------------
 
     @property
@@ -145,6 +152,10 @@ class Pilot(PilotConstructors):
     def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Scores against all classes for successive blocks of probes; higher is better."""
         return self._need_source().blocks(rows)
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Blocks for those who use only the order within each row, which is exact in any type."""
+        return self._need_source().ordered_blocks()
 
     def pieces(
         self, top: int = 10, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -263,14 +274,14 @@ class Pilot(PilotConstructors):
 
         Parameters
         ----------
-        rows : sequence of int
-            Positions of the probes to keep.
+        rows : sequence of int or of bool
+            Positions of the probes to keep, each once, or a mask with one entry for each probe.
 
         Returns
         -------
         Pilot
         """
-        chosen = np.asarray(rows, dtype=np.intp)
+        chosen = arrays.as_positions(rows, "probes to keep", self.n_probes)
         enough(self.n_classes, len(chosen))
         every = np.arange(self.n_classes)
         true = None if self.labels is None else self.labels[chosen]

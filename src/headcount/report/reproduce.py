@@ -35,7 +35,8 @@ def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
         options.append(f"confidence={result.confidence!r}")
     if result.random_state:
         options.append(f"random_state={result.random_state!r}")
-    if result.backtest is None and not getattr(METHODS.get(result.method), "slow", False):
+    known = METHODS.get(result.method.split(":")[0])
+    if result.backtest is None and not getattr(known, "slow", False):
         options.append("intervals=False")
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     return Reproduction(
@@ -54,7 +55,10 @@ def _method(result: Forecast) -> str:
         if usual is not type(estimator) or repr(estimator) != repr(
             resolve(estimator.alias, result.random_state)
         ):
-            return f"headcount.estimators.{' '.join(repr(estimator).split())}"
+            home = (
+                "headcount.estimators" if usual is type(estimator) else type(estimator).__module__
+            )
+            return f"{home}.{' '.join(repr(estimator).split())}"
     return f'"{result.method}"'
 
 
