@@ -21,6 +21,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.threads import doing
 
 Floats = NDArray[np.float64]
 
@@ -78,14 +79,16 @@ def forecast(
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
     with listening() as heard:
         pilot = as_pilot(data, labels)
-        estimator = resolve(method, random_state).fit(pilot)
+        with doing("Fitting the method"):
+            estimator = resolve(method, random_state).fit(pilot)
         tested = None
         if intervals and not estimator.slow:
             tested = run_backtest(
                 pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
             )
         observed, law = observe(pilot), estimator.law(asked)
-        checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
+        with doing("Looking for what speaks against it"):
+            checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
             checks += (finding(LESS, estimator.note_),)
         for check in checks:

@@ -15,6 +15,7 @@ from headcount.answers import Forecast
 from headcount.asking import asked_classes
 from headcount.backtest_result import points
 from headcount.backtesting import LEAST_HALF
+from headcount.checks import Check
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
 from headcount.forecasting import forecast
@@ -84,6 +85,8 @@ class Plan:
         Other sizes that will do.
     notes : tuple of str
         What to know about it.
+    checks : tuple of Check
+        What to know before believing the forecast that it rests on.
     """
 
     k: int
@@ -101,12 +104,15 @@ class Plan:
     probes_per_class: float
     options: tuple[Option, ...]
     notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         held = {name: getattr(self, name) for name in self.__dataclass_fields__}
         options = [dict(vars(option)) for option in self.options]
-        return {"schema": SCHEMA} | held | {"options": options, "notes": list(self.notes)}
+        checks = [check.to_dict() for check in self.checks]
+        lists = {"options": options, "notes": list(self.notes), "checks": checks}
+        return {"schema": SCHEMA} | held | lists
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -341,6 +347,7 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         probes_per_class=wanted,
         options=_options(model, half_width, wanted),
         notes=_notes(model, classes),
+        checks=made.checks,
     )
 
 

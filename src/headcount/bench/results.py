@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.plotting import check_picture
-from headcount.writing import check_writable, refuse_overwriting, write_atomically
+from headcount.writing import check_writable, refuse_overwriting, write_atomically, write_text
 
 SCHEMA = 1
 ENDINGS = (".json", ".csv")
@@ -77,7 +77,7 @@ class Results:
         """
         table, sheet = output_files(folder, self.bench, ())
         text = self.to_json()
-        write_atomically(table, lambda name: _write_text(name, text + "\n"))
+        write_text(table, text + "\n")
         write_atomically(sheet, lambda name: _write_csv(name, self.rows))
         drawn = draw(self)
         figures = drawn if isinstance(drawn, Mapping) else dict.fromkeys(ONE_PICTURE, drawn)
@@ -115,10 +115,6 @@ def check_outputs(
         check_writable(path)
     for path in paths[len(ENDINGS) :]:
         check_picture(path)
-
-
-def _write_text(name: str, text: str) -> None:
-    Path(name).write_text(text, encoding="utf-8")
 
 
 def _write_csv(name: str, rows: list[dict[str, Any]]) -> None:
