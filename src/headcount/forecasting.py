@@ -79,8 +79,7 @@ def forecast(
         raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
     with listening() as heard:
         pilot = as_pilot(data, labels)
-        with doing("Fitting the method"):
-            estimator = resolve(method, random_state).fit(pilot)
+        estimator = resolve(method, random_state).fit(pilot)
         tested = None
         if intervals and not estimator.slow:
             tested = run_backtest(

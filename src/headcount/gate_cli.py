@@ -68,9 +68,9 @@ def gate(
     """Fail a build when the forecast is not good enough, or cannot be trusted.
 
     Exit 0: all passed. 1: a lower bound is under --min, or an estimate too far below the baseline.
-    2: that cannot be said (bad input, no bound, classes that the baseline or the back-test do not
-    reach, or a check of severity "error" on what was not measured: HC004 all right or all wrong,
-    HC016 lists cut too early; no option overrides that).
+    2: that cannot be said (bad input, a full disk, no bound, classes that the baseline or the
+    back-test do not reach, or a check of severity "error" on what was not measured: HC004 all right
+    or all wrong, HC016 lists cut too early; no option overrides that). 141: nobody reads it.
 
     For example:
 

@@ -21,6 +21,7 @@ from headcount.estimators import Extrapolator
 from headcount.forecasting import forecast
 from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
+from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
 from headcount.wording import about, percent
 
@@ -322,6 +323,7 @@ class _Model:
         return np.asarray(np.maximum(value * (1 - value), 0.5 / self.u.n_probes))
 
 
+@doing("Looking for sizes that would do")
 def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
     u, made = model.u, model.made
     if not float(u.sampling(u.n_classes)) > 0:

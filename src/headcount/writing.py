@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from headcount.errors import DataError, OutputError, ParameterError
 
@@ -51,8 +52,20 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], Any]) 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text as UTF-8, with what UTF-8 cannot hold (half a character) replaced."""
-    content = text.encode("utf-8", errors="replace")
+    write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write what is there already as it will be on the disk."""
     write_atomically(path, lambda name: Path(name).write_bytes(content))
+
+
+def write_figure(path: str | os.PathLike[str], figure: Any, dpi: int) -> None:
+    """Write a matplotlib figure, as what the name ends in."""
+    # Drawn first: on a full disk matplotlib would stumble over what it has half written.
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=dpi, format=Path(path).suffix[1:].lower())
+    write_bytes(path, drawn.getvalue())
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -97,12 +110,12 @@ def _is_stream(path: Path) -> bool:
     return not stat.S_ISDIR(kind)
 
 
-def _own_stream(path: Path) -> int | None:
+def _own_stream(path: Path) -> TextIO | None:
     """Return which of our own outputs a path is, such as /dev/stdout: also where it is a file."""
     for stream in (sys.__stdout__, sys.__stderr__):
         try:
             if stream is not None and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
-                return stream.fileno()
+                return stream
         except (OSError, ValueError):
             continue
     return None
@@ -110,12 +123,12 @@ def _own_stream(path: Path) -> int | None:
 
 def _pour(name: str, target: Path) -> None:
     own = _own_stream(target)
+    opened: Path | int = target
     if own is not None:
-        # What was printed before comes first. Opened anew, a file would be written from its start.
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        own = os.dup(own)
-    with open(name, "rb") as source, open(target if own is None else own, "wb") as sink:
+        # What was printed before comes first; opened anew, a file would be written from its start.
+        own.flush()
+        opened = os.dup(own.fileno())
+    with open(name, "rb") as source, open(opened, "wb") as sink:
         shutil.copyfileobj(source, sink)
 
 

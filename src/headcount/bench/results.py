@@ -8,12 +8,17 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headcount.plotting import check_picture
-from headcount.writing import check_writable, refuse_overwriting, write_atomically, write_text
+from headcount.writing import (
+    check_writable,
+    refuse_overwriting,
+    write_atomically,
+    write_figure,
+    write_text,
+)
 
 SCHEMA = 1
 ENDINGS = (".json", ".csv")
@@ -83,7 +88,7 @@ class Results:
         figures = drawn if isinstance(drawn, Mapping) else dict.fromkeys(ONE_PICTURE, drawn)
         paths = output_files(folder, self.bench, figures)
         for path, figure in zip(paths[len(ENDINGS) :], figures.values(), strict=True):
-            write_atomically(path, partial(figure.savefig, dpi=130))
+            write_figure(path, figure, 130)
         return paths
 
 

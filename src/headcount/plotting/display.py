@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headcount.plotting.style import check_picture, need_matplotlib, new_figure
 from headcount.threads import doing
-from headcount.writing import write_atomically
+from headcount.writing import write_figure
 
 SIZE = (7.0, 4.2)
 DPI = 150
@@ -50,7 +50,7 @@ class Display(ABC):
         with doing(f"Drawing {Path(path).name}"):
             figure = new_figure(*SIZE)
             self.plot(figure.subplots())
-            write_atomically(path, lambda name: figure.savefig(name, dpi=DPI))
+            write_figure(path, figure, DPI)
 
     def _take(self, ax: Any) -> Any:
         """Return the axes to draw into, new ones where none are given."""

@@ -22,6 +22,7 @@ from headcount.presenting import as_csv, as_frame, as_html
 from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
+from headcount.threads import doing
 from headcount.wording import counted
 from headcount.writing import write_text
 
@@ -205,6 +206,7 @@ class RiskForecast:
 
     # -- inner workings -------------------------------------------------------------------------
 
+    @doing("Working out the curve and its limits")
     def _curve(self) -> RiskCurve:
         classes = curve_classes(self.n_classes, self.classes)
         region = np.where(classes <= self.n_classes, "observed", "forecast")
