@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import select
 import signal
 import stat
 import subprocess
@@ -136,9 +137,11 @@ def test_verdicts_go_to_our_own_stdout(pilot, tmp_path, to_file):
 def test_a_pipe_whose_reader_leaves_is_a_sentence(pilot, tmp_path):
     pipe = tmp_path / "page.html"
     os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     process = start(*through(pilot, FORECAST, "--report", pipe))
-    with open(pipe, "rb") as reader:  # a page is more than a pipe takes at once
-        reader.read(1)
+    while process.poll() is None and not select.select([reader], [], [], 0.1)[0]:
+        pass
+    os.close(reader)  # a page is more than a pipe takes at once
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (NO_ANSWER, b"")
     assert is_one_sentence(err.decode()) and b"cannot write page.html (Broken pipe)" in err

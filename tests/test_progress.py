@@ -6,6 +6,7 @@ import pty
 import select
 import time
 
+import numpy as np
 import pytest
 
 from command_line import start, waiting_to_write, write_npz
@@ -154,15 +155,15 @@ def test_a_long_wait_shows_what_it_is_for(pilot, tmp_path):
     assert "Working" not in shown.seen
 
 
-def test_a_slow_forecast_names_its_phases(tmp_path):
-    pilot = simulate.isotropic_gaussian(400, sigma=0.5, probes_per_class=5, random_state=1).pilot
-    blocks = [scores for _, scores in pilot.score_blocks()]
-    path = write_npz(tmp_path, scores=blocks[0], labels=pilot.labels[: len(blocks[0])])
-    shown = Terminal("forecast", path, "--classes", "800", "--method", "kde")
-    code, out = shown.finish()
-    assert code == 0
-    assert "Fitting subsets of the classes" in shown.seen
-    assert "800" in out and "Fitting" not in out and "\x1b" not in out
+def test_a_slow_back_test_shows_how_far_it_is(tmp_path):
+    pilot = simulate.isotropic_gaussian(300, sigma=0.5, random_state=1).pilot
+    scores = np.concatenate([scores for _, scores in pilot.score_blocks()])
+    path = write_npz(tmp_path, scores=scores, labels=pilot.labels)
+    shown = Terminal("backtest", path, "--method", "kde", "--repeats", "500")
+    assert shown.wait_for("Fitting subsets of the classes")
+    shown.process.terminate()
+    assert shown.finish() == (143, "")
+    assert "Traceback" not in shown.seen
 
 
 @pytest.mark.parametrize("colours", [{}, {"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}])
