@@ -96,20 +96,18 @@ def progress(what: str) -> Iterator[None]:
         TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn(),
         console=Console(file=sys.stderr), transient=True, redirect_stdout=False,
     )  # fmt: skip
-    phase = what
-    shown = bar.add_task(phase, total=None)
+    phase = name = what
+    shown = bar.add_task(name, total=None)
 
     def report(task: str, done: int, total: int) -> None:
-        nonlocal phase
-        if total == 0:
-            phase = task
+        nonlocal phase, name, shown
+        phase = task if total == 0 else phase
         counted = done < total
-        bar.update(
-            shown,
-            description=plain(task if counted else phase),
-            completed=done if counted else 0,
-            total=total if counted else None,
-        )
+        before, name = name, plain(task if counted else phase)
+        if name != before:  # with an estimate of its own of the time that is left
+            bar.remove_task(shown)
+            shown = bar.add_task(name, total=total if counted else None)
+        bar.update(shown, completed=done if counted else 0)
 
     patience = Timer(PATIENCE, bar.start)
     patience.start()
