@@ -217,9 +217,8 @@ def test_a_failed_picture_leaves_no_piece_behind(tmp_path):
     (tmp_path / "x.png").write_bytes(b"old")
 
     class Figure:
-        def savefig(self, name, dpi):
-            with open(name, "wb") as stream:
-                stream.write(b"half")
+        def savefig(self, stream, dpi, format):
+            stream.write(b"half")
             raise OSError("disk full")
 
     results = Results("x", "about", 0, {}, [{"a": 1}])
@@ -246,7 +245,7 @@ def test_several_pictures_get_a_file_each_and_none_may_be_an_input(tmp_path):
 
 def test_text_in_csv_is_no_formula_and_numbers_stay_numbers(tmp_path):
     class Figure:
-        def savefig(self, name, dpi):
+        def savefig(self, stream, dpi, format):
             pass
 
     rows = [{"text": "=1+1", "number": -0.5, "none": None}]
