@@ -83,6 +83,24 @@ def test_all_leaves_out_what_the_pilot_does_not_allow(counts, run):
     assert "supported up to" in out
 
 
+def test_json_says_what_was_left_out(counts, run, tmp_path):
+    words = ("--repeats", "1", "--method", "all", "--json")
+    code, out, err = run("backtest", counts, *words)
+    notes = [line.removeprefix("headcount: note: ") for line in err.splitlines()]
+    left_out = [note for note in notes if " is left out: " in note]
+    assert code == 0 and left_out
+    assert read_json(out)["warnings"][-len(left_out) :] == left_out
+
+
+def test_json_says_that_nothing_was_drawn(tmp_path, run):
+    scores, labels = make_scores()
+    few = labels < 8
+    small = write_npz(tmp_path, scores=scores[few][:, :8], labels=labels[few])
+    _, out, err = run("backtest", small, "--json", "--plot", tmp_path / "steps.png")
+    assert "nothing was drawn" in err
+    assert any("nothing was drawn" in text for text in read_json(out)["warnings"])
+
+
 def test_methods_are_shown_from_best_to_worst(larger, answer):
     names = "no-change,probit-normal,pooled-fmr"
     lines = answer("backtest", larger, *QUICK, "--method", names, "--tolerance", "0.1").splitlines()

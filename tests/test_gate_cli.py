@@ -174,7 +174,8 @@ def test_an_error_nobody_thought_of_fails_closed(pilot, refused, monkeypatch):
 
     monkeypatch.setattr("headcount.forecasting.forecast", burst)
     message = refused("gate", pilot, "--classes", "20", "--min", "0.5")
-    assert "could not be judged (ZeroDivisionError: by zero)" in message
+    assert "a mistake in headcount (ZeroDivisionError: by zero)" in message
+    assert "set HEADCOUNT_TRACEBACK=1 to see where" in message
 
 
 # -- the command: what it prints -------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 import headcount
-from command_line import N_CLASSES, read_json
+from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, simulate
 from headcount.planning import FEWEST, Plan, _Model, _options, _planned
 
@@ -19,7 +19,7 @@ Z = 1.7
 class Flat:
     """Stands for a forecast whose accuracy does not depend on the number of classes."""
 
-    confidence, method, n_classes, n_probes = 0.9, "flat", 100, 200
+    confidence, method, n_classes, n_probes, checks = 0.9, "flat", 100, 200, ()
 
     def accuracy(self, k):
         return np.full(np.shape(k), 0.5)
@@ -301,6 +301,20 @@ def test_the_command_says_what_the_library_says(pilot, answer):
         "10",
         "20",
     ]
+
+
+def test_a_plan_repeats_what_speaks_against_its_forecast(tmp_path, run):
+    scores, labels = make_scores()
+    few = write_npz(tmp_path, scores=scores[labels < 15, :15], labels=labels[labels < 15])
+    words = ("--classes", "15", *WORDS[2:])
+    made = headcount.forecast(headcount.load(few), classes=15, method="no-change")
+    assert made.checks
+    code, out, _ = run("plan", few, *words, "--json")
+    assert code == 0
+    assert read_json(out)["checks"] == [check.to_dict() for check in made.checks]
+    err = run("plan", few, *words)[2]
+    for check in made.checks:
+        assert f"headcount: {check.severity} {check.code}: {check.message}" in err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
 from headcount.uncertainty import KINDS, Uncertainty
 from headcount.wording import describe_capacity, percent, percent_range
-from headcount.writing import PAGES, PICTURES, write_atomically
+from headcount.writing import PAGES, PICTURES, write_text
 
 if TYPE_CHECKING:
     from headcount.plotting import AccuracyDisplay
@@ -274,7 +274,7 @@ class Forecast:
         suffix = Path(path).suffix.lower()
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
-            write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+            write_text(path, text)
         elif suffix in PAGES:
             from headcount.report import write_report
 

@@ -21,6 +21,7 @@ from headcount.observed_error import (
     standard_error,
 )
 from headcount.pilot import Pilot
+from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,7 @@ NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
 POINTS = 12  # numbers of classes up to K at which the jackknife is done
 
 
+@doing("Leaving out each class in turn")
 def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
     """Return how far forecasts from a pilot may be off.
 
@@ -71,6 +73,7 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
     )
 
 
+@doing("Leaving out each class in turn")
 def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> Backtest:
     """Return a back-test that also says how many of its forecasts had the truth in reach.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,21 +75,21 @@ def backtest(
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Back-testing"), listening() as heard:
         data = pilot.load()
         settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
         write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
-    for note in left_out:
+        if plot is not None:
+            said += _drawn(found, plot)
+    for note in said[len(heard) :]:
         terminal.complain("note", note)
-    if plot is not None:
-        _draw(found, plot)
     if as_json:
-        terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
+        terminal.say(json.dumps(_answer(data, found, said), allow_nan=False, indent=2))
     elif as_csv:
-        sys.stdout.write(_csv(found))
+        terminal.put(_csv(found))
     else:
         _show(data, found)
 
@@ -123,16 +122,17 @@ def _tried(
     return found, refused
 
 
-def _draw(found: list[Backtest], path: Path) -> None:
+def _drawn(found: list[Backtest], path: Path) -> list[str]:
+    """Draw what there is, and return what there is to say about it."""
     from headcount.plotting import BacktestDisplay
 
     if not any(result.steps for result in found):
-        terminal.complain("note", "no forecast could be tried, so nothing was drawn.")
-        return
+        return ["no forecast could be tried, so nothing was drawn."]
     BacktestDisplay.from_backtest(found).save(path)
+    return []
 
 
-def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, Any]:
+def _answer(data: Pilot, found: list[Backtest], said: list[str]) -> dict[str, Any]:
     shared = ("schema", "n_classes", "observed", "tolerance")
     whole = found[0].to_dict()
     return {
@@ -142,7 +142,7 @@ def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, A
             {k: v for k, v in result.to_dict().items() if k not in (*shared, *LONG)}
             for result in found
         ],
-        "warnings": heard,
+        "warnings": said,
     }
 
 

@@ -20,6 +20,7 @@ from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.subsampling import Refits, Subsamples, curve_grid, refits, sampler_for
+from headcount.threads import doing
 from headcount.wording import counted
 
 Floats = NDArray[np.float64]
@@ -89,7 +90,8 @@ def backtest(
     grid = curve_grid(pilot.n_classes, asked)
     if plan:
         # What cannot be done at all is refused here, in the method's own words.
-        Context().run(_tried, resolve(estimator), pilot)
+        with doing("Trying the method on the whole pilot"):
+            Context().run(_tried, resolve(estimator), pilot)
     drawn = refits(pilot, estimator, plan, grid, random_state=random_state, n_jobs=n_jobs)
     return with_coverage(pilot, _judged(pilot, name_of(method), drawn, limit))
 

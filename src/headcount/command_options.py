@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from headcount.errors import ParameterError
+from headcount.threads import doing
 
 Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
@@ -104,4 +105,6 @@ def write_page(
     from headcount.report import of_command, write_report
 
     names = [path.name for path in inputs]
-    write_report(report, result, sources=names, reproduction=of_command(context, names), **more)
+    how = of_command(context, names)
+    with doing(f"Writing {report.name}"):
+        write_report(report, result, sources=names, reproduction=how, **more)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,7 +76,7 @@ def compare(
     read = list(dict.fromkeys(path for file in files for path in file.inputs))
     check_plot(plot, read)
     check_report(report, read)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Comparing"), listening() as heard:
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
             asked,
@@ -87,13 +86,13 @@ def compare(
             n_jobs=jobs,
         )
         write_page(report, context, read, found, warnings=heard)
-    if plot is not None:
-        _draw(found, plot)
+        if plot is not None:
+            _draw(found, plot)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
     elif as_csv:
-        sys.stdout.write(found.to_csv())
+        terminal.put(found.to_csv())
     else:
         _show(found)
         for name, made in found.forecasts.items():

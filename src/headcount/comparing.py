@@ -24,6 +24,7 @@ from headcount.pilot import Pilot
 from headcount.risk.costs import as_cost
 from headcount.risk.jackknife import Jackknife
 from headcount.subsampling import refits
+from headcount.threads import doing
 from headcount.wording import plain
 
 Floats = NDArray[np.float64]
@@ -191,6 +192,7 @@ class _Shares:
     halves: Floats
 
 
+@doing("Finding what the systems share")
 def _shares(
     pilots: Mapping[str, Pilot],
     estimator: Extrapolator,
@@ -259,6 +261,7 @@ def _correlation(one: Floats, two: Floats) -> Floats:
     return np.where(known, (one * two).sum(axis=0) / np.where(known, spread, 1.0), 0.0)
 
 
+@doing("Comparing the systems")
 def _compared(
     one: str,
     two: str,

@@ -22,6 +22,7 @@ from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.threads import doing
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +87,8 @@ def forecast(
                 pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
             )
         observed, law = observe(pilot), estimator.law(asked)
-        checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
+        with doing("Looking for what speaks against it"):
+            checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
             checks += (finding(LESS, estimator.note_),)
         for check in checks:

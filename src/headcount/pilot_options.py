@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from headcount.threads import doing
+
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
 
@@ -62,7 +64,8 @@ class PilotFiles:
         """Read the pilot."""
         from headcount.loading import load
 
-        return load(self.path, **self.options)
+        with doing(f"Reading {self.path.name}"):
+            return load(self.path, **self.options)
 
 
 def _shared(

@@ -47,7 +47,7 @@ def plan(
     asked = numbers_of(classes)
     if len(asked) != 1:
         raise ParameterError("--classes takes one number here; plan for each on its own.")
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Planning"), listening() as heard:
         found = make_plan(
             pilot.load(),
             asked[0],
@@ -62,6 +62,7 @@ def plan(
         terminal.say(json.dumps(found.to_dict() | {"warnings": heard}, allow_nan=False, indent=2))
     else:
         _show(found)
+        terminal.list_checks(found.checks, heard)
 
 
 def _show(found: Plan) -> None:

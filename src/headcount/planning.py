@@ -15,11 +15,13 @@ from headcount.answers import Forecast
 from headcount.asking import asked_classes
 from headcount.backtest_result import points
 from headcount.backtesting import LEAST_HALF
+from headcount.checks import Check
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
 from headcount.forecasting import forecast
 from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
+from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
 from headcount.wording import about, percent
 
@@ -84,6 +86,8 @@ class Plan:
         Other sizes that will do.
     notes : tuple of str
         What to know about it.
+    checks : tuple of Check
+        What to know before believing the forecast that it rests on.
     """
 
     k: int
@@ -101,12 +105,15 @@ class Plan:
     probes_per_class: float
     options: tuple[Option, ...]
     notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         held = {name: getattr(self, name) for name in self.__dataclass_fields__}
         options = [dict(vars(option)) for option in self.options]
-        return {"schema": SCHEMA} | held | {"options": options, "notes": list(self.notes)}
+        checks = [check.to_dict() for check in self.checks]
+        lists = {"options": options, "notes": list(self.notes), "checks": checks}
+        return {"schema": SCHEMA} | held | lists
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -316,6 +323,7 @@ class _Model:
         return np.asarray(np.maximum(value * (1 - value), 0.5 / self.u.n_probes))
 
 
+@doing("Looking for sizes that would do")
 def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
     u, made = model.u, model.made
     if not float(u.sampling(u.n_classes)) > 0:
@@ -341,6 +349,7 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         probes_per_class=wanted,
         options=_options(model, half_width, wanted),
         notes=_notes(model, classes),
+        checks=made.checks,
     )
 
 

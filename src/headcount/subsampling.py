@@ -163,7 +163,8 @@ def refits(
     seed = arrays.whole_number(random_state, "random_state", 0)
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; choose 1, or -1 for all.")
-    sampler = sampler_for(pilot, estimator, order)
+    with threads.doing("Preparing subsets of the classes"):
+        sampler = sampler_for(pilot, estimator, order)
     refusals = [sampler.refusal(size) for size, _ in plan]
     todo = [
         (place, size, repeat)
@@ -179,6 +180,8 @@ def refits(
     )
     outcomes: list[list[Floats | str]] = [[] for _ in plan]
     report = threads.reporter()
+    if todo:
+        report(TASK, 0, len(todo))
     with threads.one_blas_thread():
         for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
             outcomes[todo[done - 1][0]].append(outcome)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from headcount.plotting.style import check_picture, need_matplotlib, new_figure
-from headcount.writing import write_atomically
+from headcount.threads import doing
+from headcount.writing import write_figure
 
 SIZE = (7.0, 4.2)
 DPI = 150
@@ -45,9 +47,10 @@ class Display(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture as .png, .svg or .pdf."""
         check_picture(path)
-        figure = new_figure(*SIZE)
-        self.plot(figure.subplots())
-        write_atomically(path, lambda name: figure.savefig(name, dpi=DPI))
+        with doing(f"Drawing {Path(path).name}"):
+            figure = new_figure(*SIZE)
+            self.plot(figure.subplots())
+            write_figure(path, figure, DPI)
 
     def _take(self, ax: Any) -> Any:
         """Return the axes to draw into, new ones where none are given."""

@@ -17,7 +17,7 @@ from headcount.report.of_comparison import comparison_contents
 from headcount.report.of_forecast import forecast_contents
 from headcount.report.rendering import load_templates, render
 from headcount.report.reproduce import of_forecast
-from headcount.writing import PAGES, write_atomically
+from headcount.writing import PAGES, write_text
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -71,11 +71,7 @@ def write_report(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
             "the limit; compare fewer systems or methods."
         )
-
-    def write(name: str) -> None:
-        Path(name).write_text(text, encoding="utf-8", newline="\n")
-
-    write_atomically(path, write)
+    write_text(path, text)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:

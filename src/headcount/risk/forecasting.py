@@ -29,6 +29,7 @@ from headcount.risk.moments import PolynomialFit
 from headcount.risk.observed import observe_risk
 from headcount.risk.priors import prior_weights
 from headcount.risk.regression import BetaBasis, MixtureFit, PricedFit, Rows
+from headcount.threads import doing
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +135,8 @@ def forecast_risk(
     degree = arrays.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
     level = arrays.confidence_level(confidence)
     with listening() as heard:
-        measured = _Measured(pilot, as_cost(cost, pilot), priors)
+        with doing("Adding up what mistakes cost"):
+            measured = _Measured(pilot, as_cost(cost, pilot), priors)
         warn_if_one_sided(pilot)
         fit: RiskFit
         if approach == "adjustment":
@@ -180,6 +182,7 @@ class _Measured:
         degree = min(degree, self.pilot.n_classes - 2)
         return PolynomialFit(self.observed.spent, degree, self.largest)
 
+    @doing("Fitting the cost of mistakes")
     def regressed(self, basis: Basis, rows: Rows, shape: str) -> RiskFit:
         """Fit by moment regression."""
         if shape == "rising" or (shape == "auto" and self.flat):
@@ -244,6 +247,7 @@ def _rows(
     return k, share / share.sum()
 
 
+@doing("Choosing how smooth the fit is")
 def _basis(
     name: str, pilot: Pilot, bandwidth: float | None, degree: int, random_state: int
 ) -> Basis:
