@@ -7,8 +7,8 @@ classes, it is below among more; and who is sure of no more than 99.0% among j c
 sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
 
 Only one thing goes before: an interval holds its estimate. Where a fit starts above even the upper
-limit at K, so that it contradicts what was measured (check HC010), the upper limit goes with it,
-and falls with it from there.
+limit at K, so that it contradicts what was measured (past two points check HC010 says so), the
+upper limit goes with it, and falls with it from there.
 
 They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
 what else was asked. Between two rungs, limits keep within those at the rungs.
