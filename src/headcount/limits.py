@@ -48,7 +48,7 @@ def ladder(n_classes: int, knots: Any = ()) -> Floats:
     Examples
     --------
     >>> rungs = ladder(100)
-    >>> rungs[:3].tolist(), rungs[-1] > 1e290, {100.0, 101.0} <= set(rungs.tolist())
+    >>> rungs[:3].tolist(), bool(rungs[-1] > 1e290), {100.0, 101.0} <= set(rungs.tolist())
     ([1.0, 2.0, 3.0], True, True)
     """
     inside = np.geomspace(1, n_classes, INSIDE)
