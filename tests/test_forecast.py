@@ -47,7 +47,8 @@ def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
     np.testing.assert_allclose(result.accuracy([201, 10_000]), law.accuracy([201, 10_000]))
     np.testing.assert_array_equal(result.top(3, [7, 200]), observe(pilot).top(3, [7, 200]))
     np.testing.assert_allclose(result.top(3, [300]), law.top(3, [300]))
-    assert result.accuracy(10_000).shape == ()
+    assert type(result.accuracy(10_000)) is type(result.top(3, 7)) is float
+    assert result.accuracy([10_000]).shape == result.top(3, [7]).shape == (1,)
 
 
 def test_every_public_name_can_be_had():

@@ -48,6 +48,14 @@ def test_the_field_for_k_gives_what_the_forecast_gives(visit, result, k):
     assert limits == pytest.approx([lower, upper], abs=1e-3)
 
 
+def test_limits_on_the_page_never_rise(visit, result):
+    page = visit(fresh=False)
+    ks = np.unique(np.concatenate([np.arange(2, 200), np.geomspace(200, 1e9, 300).round()]))
+    told = np.array(page.evaluate("(ks) => ks.map((k) => limitsAt(all[0], k))", ks.tolist()))
+    assert (np.diff(told, axis=0) <= 1e-12).all()
+    np.testing.assert_allclose(told.T, result.interval(ks), rtol=0, atol=1e-3)
+
+
 def test_beyond_the_backtest_it_says_so(visit, result):
     page = visit(fresh=False)
     page.fill("#ask-k", str(result.supported))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator
 from headcount.exchange import SCHEMA, read_forecast, write_forecast
 from headcount.favorability import ROUND_OFF, Favorability, check_target
+from headcount.limits import Limits, ladder, moved_alike
 from headcount.observed import Observed
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
@@ -39,9 +41,6 @@ TARGETS = (0.9, 0.8, 0.5)
 
 
 TEXTS = (".json", ".csv")
-
-
-LADDER = 400
 
 
 @dataclass(frozen=True)
@@ -122,9 +121,18 @@ class Forecast:
 
     # -- questions ------------------------------------------------------------------------------
 
-    def accuracy(self, k: Any) -> Floats:
-        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
-        return either(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
+    @overload
+    def accuracy(self, k: int) -> float: ...
+
+    @overload
+    def accuracy(self, k: Any) -> Floats: ...
+
+    def accuracy(self, k: Any) -> Any:
+        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond.
+
+        A float for one k, an array for several.
+        """
+        return _plain(either(k, self.n_classes, self.observed.accuracy, self.law.accuracy))
 
     @property
     def supported(self) -> int:
@@ -132,14 +140,34 @@ class Forecast:
         ratio = 1.0 if self.backtest is None else self.backtest.supported
         return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
 
-    def top(self, m: int, k: Any) -> Floats:
-        """Chance that the true class is among the best m of k."""
-        return either(
+    @overload
+    def top(self, m: int, k: int) -> float: ...
+
+    @overload
+    def top(self, m: int, k: Any) -> Floats: ...
+
+    def top(self, m: int, k: Any) -> Any:
+        """Chance that the true class is among the best m of k.
+
+        A float for one k, an array for several.
+        """
+        values = either(
             k,
             self.n_classes,
             lambda inside: self.observed.top(m, inside),
             lambda beyond: self.law.top(m, beyond),
         )
+        return _plain(values)
+
+    @overload
+    def interval(
+        self, k: int, kind: str = ..., by: str = ..., *, probes_per_class: float | None = ...
+    ) -> tuple[float, float] | None: ...
+
+    @overload
+    def interval(
+        self, k: Any, kind: str = ..., by: str = ..., *, probes_per_class: float | None = ...
+    ) -> tuple[Floats, Floats] | None: ...
 
     def interval(
         self,
@@ -148,7 +176,7 @@ class Forecast:
         by: str = "resampling",
         *,
         probes_per_class: float | None = None,
-    ) -> tuple[Floats, Floats] | None:
+    ) -> Any:
         """Limits of the accuracy among k classes at the level `confidence`.
 
         Parameters
@@ -170,12 +198,22 @@ class Forecast:
         Returns
         -------
         (lower, upper) or None
-            None where no back-test was run, so that nothing is known.
+            Floats for one k, arrays for several. None where no back-test was run, so that nothing
+            is known.
+
+        Notes
+        -----
+        The expected accuracy cannot rise with k, and by resampling neither do its limits: each is
+        the least of those at up to k classes. (Where a fit starts above even the upper limit at the
+        pilot's size, the upper limit goes with it.) See `headcount.limits`.
+        On single sets more classes may be surer, and limits may rise; where those of the expected
+        accuracy are held down, they are by as much.
         """
         arrays.class_counts(k)
         arrays.choice(kind, "kind", KINDS)
         if arrays.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
-            return self._band(k, kind, probes_per_class)
+            limits = self._band(k, kind, probes_per_class)
+            return None if limits is None else tuple(_plain(limit) for limit in limits)
         from headcount.risk.asymptotics import accuracy_error, asymptotic_interval
 
         if kind != "expected" or self._fitted is None:
@@ -184,7 +222,8 @@ class Forecast:
                 "here and not read from a file."
             )
         error = accuracy_error(*self._fitted, k)
-        return asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+        limits = asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+        return tuple(_plain(limit) for limit in limits)
 
     def capacity(self, target: float) -> int | float:
         """Largest number of classes at which accuracy is still at least `target`.
@@ -206,16 +245,13 @@ class Forecast:
     def capacity_interval(self, target: float) -> tuple[float, float] | None:
         """Limits of the capacity: where the lower and the upper limit of accuracy cross `target`.
 
-        Limits of accuracy are followed to fifty times the pilot's size, or to the largest number
-        asked about. If the upper one is still above the target there, the upper limit of the
-        capacity is `math.inf`; if the lower one is, the lower limit is that number. None without
+        A limit is `math.inf` where that of accuracy never falls below the target. None without
         intervals.
         """
         least = check_target(target)
         if self.uncertainty is None:
             return None
-        reach = max(int(self.uncertainty.grid[-1]), self.n_classes)
-        return tuple(self._last_above(least, side, reach) for side in (0, 1))  # type: ignore[return-value]
+        return self._last_above(least, 0), self._last_above(least, 1)
 
     # -- ways out -------------------------------------------------------------------------------
 
@@ -322,6 +358,26 @@ class Forecast:
     ) -> tuple[Floats, Floats] | None:
         if self.uncertainty is None:
             return None
+        value, alone = self.accuracy(k), self._apart(k)
+        limits = self.limits.at(k, value, *alone)
+        if kind == "expected":
+            return limits
+        of_set = self._apart(k, kind, probes_per_class)
+        lower, upper = map(moved_alike, of_set, alone, limits)
+        return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Limits of the expected accuracy on a ladder that does not depend on what was asked."""
+        assert self.uncertainty is not None  # asked only where there are limits
+        rungs = ladder(self.n_classes, self.uncertainty.grid)
+        return Limits.of(rungs, self.accuracy(rungs), *self._apart(rungs))
+
+    def _apart(
+        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return limits at each k on its own: they may rise."""
+        assert self.uncertainty is not None  # asked only where there are limits
         counts = arrays.class_counts(k)
         least = most = self.accuracy(counts)
         if not self.observed.exact:  # then only bounds were measured
@@ -330,26 +386,18 @@ class Forecast:
         rest = (counts, self.confidence, kind, probes_per_class)
         return self.uncertainty.band(least, *rest)[0], self.uncertainty.band(most, *rest)[1]
 
-    def _last_above(self, target: float, side: int, reach: int) -> float:
+    def _last_above(self, target: float, side: int) -> float:
         """Return the last k before the lower (0) or upper (1) limit falls below `target`."""
-
-        def holds(k: Any) -> Any:
-            limits = self._band(k)
-            assert limits is not None  # asked only where there are limits
-            return limits[side] >= target - ROUND_OFF
-
-        # The first fall on a fine ladder, then the place between its last two rungs.
-        # K is one of them: past it the curve may start again higher up.
-        rungs = np.append(np.geomspace(1, reach, LADDER).round(), self.n_classes)
-        ladder = np.unique(rungs.astype(np.int64))
-        above = holds(ladder)
-        if above.all():
-            return math.inf if side else float(reach)
-        high = int(np.argmin(above))
-        low, high = int(ladder[high - 1]), int(ladder[high])
-        while high - low > 1:
+        rungs, least = self.limits.classes, target - ROUND_OFF
+        below = np.flatnonzero((self.limits.lower, self.limits.upper)[side] < least)
+        if len(below) == 0:
+            return math.inf
+        low, high = int(rungs[below[0] - 1]), int(rungs[below[0]])
+        while high - low > max(1.0, low * 1e-15):
             middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
+            limits = self._band(middle)
+            assert limits is not None  # asked only where there are limits
+            low, high = (middle, high) if limits[side] >= least else (low, middle)
         return float(low)
 
     def _curve(self) -> Curve:
@@ -388,3 +436,8 @@ class Forecast:
         if not parts:
             return f"Even two classes are too many for {percent(TARGETS[-1])}."
         return "It stays at or above " + ", ".join(parts) + "."
+
+
+def _plain(values: Floats) -> float | Floats:
+    """Return a float where one value was asked for."""
+    return float(values) if values.ndim == 0 else values

@@ -107,13 +107,11 @@ def _capacity(result: Forecast, target: float) -> dict[str, Any]:
     def finite(count: float) -> int | None:
         return None if math.isinf(count) else int(count)
 
-    return {
-        "target": target,
-        "classes": finite(held),
-        "unbounded": math.isinf(held),
-        "lower": None if limits is None else finite(limits[0]),
-        "upper": None if limits is None else finite(limits[1]),
-    }
+    row: dict[str, Any] = {"target": target, "classes": finite(held), "unbounded": math.isinf(held)}
+    for name, limit in zip(("lower", "upper"), limits or (None, None), strict=True):
+        row[name] = None if limit is None else finite(limit)
+        row[f"{name}_unbounded"] = limit is not None and math.isinf(limit)
+    return row
 
 
 def _said_capacity(result: Forecast, target: float) -> str:

@@ -83,9 +83,7 @@ def forecast(
         estimator = resolve(method, random_state).fit(pilot)
         tested = None
         if intervals and not estimator.slow:
-            tested = run_backtest(
-                pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
-            )
+            tested = run_backtest(pilot, method=estimator, random_state=random_state, n_jobs=n_jobs)
         observed, law = observe(pilot), estimator.law(asked)
         with doing("Looking for what speaks against it"):
             checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)

@@ -73,7 +73,7 @@ function ladderAccuracy(law, k) {
   return law.accuracy[low] + share * (law.accuracy[low + 1] - law.accuracy[low]);
 }
 
-// Limits between computed points: straight on the scale of log odds in log k.
+// Limits between the rungs of a ladder: straight on the scale of log odds in log k.
 function limitsAt(series, k) {
   if (!series.limits) return null;
   const { classes, lower, upper } = series.limits;
@@ -137,13 +137,12 @@ function ladderCapacity(law, least) {
 // Where the lower and the upper limit fall below the target: see Forecast.capacity_interval.
 function capacityLimits(series, target) {
   if (!series.limits) return null;
-  const { classes, reach } = series.limits;
-  const rungs = [1, ...classes.filter((k) => k <= reach)];
-  return [0, 1].map((side) => {
+  const { classes, lower, upper } = series.limits;
+  return [lower, upper].map((limit, side) => {
+    const first = limit.findIndex((value) => value < target - ROUND_OFF);
+    if (first < 0) return Infinity;
     const holds = (k) => limitsAt(series, k)[side] >= target - ROUND_OFF;
-    const first = rungs.findIndex((k) => !holds(k));
-    if (first < 0) return side === 1 ? Infinity : reach;
-    return lastTrue(holds, rungs[first - 1], rungs[first]);
+    return lastTrue(holds, classes[first - 1], classes[first]);
   });
 }
 
