@@ -37,6 +37,19 @@ def asked_classes(classes: Any) -> tuple[int, ...]:
     return tuple(int(k) for k in asked)
 
 
+def check_confidence(value: Any) -> float:
+    """Return the level of intervals, refused unless it lies between 0 and 1.
+
+    Examples
+    --------
+    >>> check_confidence(0.9)
+    0.9
+    """
+    if not 0 < value < 1:
+        raise ParameterError(f"confidence must lie between 0 and 1, but is {value!r}.")
+    return float(value)
+
+
 def warn_if_far(n_classes: int, largest: int) -> None:
     """Say so where a forecast goes so far that nothing in the pilot speaks for it."""
     if largest > FAR * n_classes:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import check_confidence
 from headcount.errors import DataError, ParameterError
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
         "grid": grid,
         "halves": halves,
         "tolerance": check_tolerance(held["tolerance"]),
+        "confidence": check_confidence(held["confidence"]),
         "shared_rivals": bool(held["shared_rivals"]),
         "notes": tuple(str(note) for note in held["notes"]),
     }

@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
-from headcount.asking import asked_classes
-from headcount.assessing import assess
-from headcount.backtesting import backtest as run_backtest
+from headcount.asking import asked_classes, check_confidence
+from headcount.assessing import assess, with_coverage
+from headcount.backtest_result import Backtest
+from headcount.backtesting import hide_classes
 from headcount.checks import finding, run_checks
 from headcount.errors import (
     ExtrapolationWarning,
-    ParameterError,
     listening,
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.pilot import Pilot
+from headcount.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
 
@@ -74,16 +76,13 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level = check_confidence(confidence)
     with listening() as heard:
         pilot = as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
-        tested = None
+        tested, uncertainty = None, None
         if intervals and not estimator.slow:
-            tested = run_backtest(
-                pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
-            )
+            tested, uncertainty = _doubts(pilot, estimator, asked, level, random_state, n_jobs)
         observed, law = observe(pilot), estimator.law(asked)
         checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
@@ -97,11 +96,31 @@ def forecast(
         classes=asked,
         n_probes=pilot.n_probes,
         method=estimator.alias,
-        confidence=float(confidence),
+        confidence=level,
         checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),
         backtest=tested,
-        uncertainty=None if tested is None else assess(pilot, tested, estimator),
+        uncertainty=uncertainty,
         random_state=random_state,
     )
+
+
+def _doubts(
+    pilot: Pilot,
+    fitted: Extrapolator,
+    asked: tuple[int, ...],
+    confidence: float,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[Backtest, Uncertainty]:
+    """Return the back-test of a fitted method and what follows for its errors.
+
+    One jackknife of the pilot serves both.
+    """
+    tested, drawn = hide_classes(
+        pilot, fitted, asked, fitted=True, random_state=random_state, n_jobs=n_jobs
+    )
+    known = assess(pilot, tested, fitted)
+    here = float(known.sampling(pilot.n_classes))
+    return with_coverage(pilot, tested, drawn, confidence, here), known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,12 @@ class Pilot(PilotConstructors):
 
         Under ``tie_rule="random"`` a probe with L losses and T ties enters as rows L ... L + T of
         weight 1 / (T + 1) each, which is exact: among T + 1 equals in random order, the number
-        ahead of the true class is uniform.
+        ahead of the true class is uniform. Computed once and kept.
         """
+        return self._table
+
+    @cached_property
+    def _table(self) -> LossTable:
         losses, ties = self.losses, self.ties
         if self.tie_rule == "lose":
             losses, ties = losses + ties, np.zeros_like(ties)
@@ -134,9 +139,9 @@ class Pilot(PilotConstructors):
         plain = collapse(losses, ties, self.weights, ~self.censored)
         cut = collapse(losses, ties, self.weights, self.censored)
         return LossTable(
-            np.concatenate([plain[0], cut[0]]),
-            np.concatenate([plain[1], cut[1]]),
-            np.repeat([False, True], [len(plain[0]), len(cut[0])]),
+            _frozen(np.concatenate([plain[0], cut[0]])),
+            _frozen(np.concatenate([plain[1], cut[1]])),
+            _frozen(np.repeat([False, True], [len(plain[0]), len(cut[0])])),
             n_rivals,
         )
 
