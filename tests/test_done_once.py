@@ -99,6 +99,22 @@ def test_other_methods_are_for_reports_alone(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_the_command_line_asks_for_a_report_with_other_methods(run, tmp_path):
+    path = tmp_path / "pilot.npz"
+    report_pages.write_npz(path)
+    code, out, err = run("forecast", path, "--classes", "200", "--other-methods")
+    assert (code, out) == (2, "")
+    assert (
+        err == "headcount: error: --other-methods is about the report; add --report report.html.\n"
+    )
+    page = tmp_path / "report.html"
+    options = ("--method", "no-change", "--no-intervals", "--report", page)
+    code, _, _ = run("forecast", path, "--classes", "200", *options, "--other-methods")
+    series = report_pages.embedded(page.read_text(encoding="utf-8"))["series"]
+    assert code == 0
+    assert "exponential" in [one["method"] for one in series]
+
+
 def test_the_table_of_losses_is_made_once_and_cannot_be_changed():
     pilot = Pilot.from_losses([0, 1, 1, 3], 5, ties=[0, 1, 0, 0])
     table = pilot.table()
