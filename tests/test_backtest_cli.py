@@ -65,6 +65,13 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     assert "10 times the pilot are supported (1,000 classes)" in lines[-1]
 
 
+def test_the_column_of_coverage_names_the_level(larger, answer):
+    lines = answer("backtest", larger, *QUICK, "--confidence", "0.75").splitlines()
+    held = backtest(headcount.load(larger), repeats=2, confidence=0.75)
+    assert lines[3].rstrip().endswith("within its 75% interval")
+    assert lines[4].split()[-1] == f"{held.steps[0].coverage:.0%}"
+
+
 def test_counts_say_what_is_missing(counts, answer):
     text = answer("backtest", counts, *QUICK)
     assert "The pilot holds counts only" in text

@@ -228,6 +228,11 @@ def test_the_data_hold_the_answer(result, page):
     held = report_pages.embedded(page)
     assert held["answer"] == result.to_dict()
     assert held["kind"] == "forecast"
+    assert [(one["method"], one["shown"]) for one in held["series"]] == [("probit-normal", True)]
+
+
+def test_other_methods_are_hidden_at_first(pages):
+    held = report_pages.embedded((pages / "forecast.html").read_text(encoding="utf-8"))
     assert [one["shown"] for one in held["series"]] == [True] + [False] * (len(held["series"]) - 1)
     assert {one["method"] for one in held["series"]} >= {"probit-normal", "exponential"}
 

@@ -305,16 +305,21 @@ class Forecast:
 
         return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf)."""
+    def save(self, path: str | os.PathLike[str], *, other_methods: bool = False) -> None:
+        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
+
+        With `other_methods` a report also has the curves of a few other quick methods.
+        """
         suffix = Path(path).suffix.lower()
+        if other_methods and suffix not in PAGES:
+            raise ParameterError("other_methods is about reports; name the file report.html.")
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
             write_text(path, text)
         elif suffix in PAGES:
             from headcount.report import write_report
 
-            write_report(path, self)
+            write_report(path, self, other_methods=other_methods)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "

@@ -14,6 +14,7 @@ from headcount import terminal
 from headcount.command_options import (
     AsCsv,
     AsJson,
+    Confidence,
     Jobs,
     Plot,
     Report,
@@ -53,6 +54,7 @@ def backtest(
         int | None,
         typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
     ] = None,
+    confidence: Confidence = 0.9,
     jobs: Jobs = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -77,7 +79,12 @@ def backtest(
     check_report(report, pilot.inputs)
     with terminal.progress("Back-testing"), listening() as heard:
         data = pilot.load()
-        settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
+        settings = {
+            "tolerance": tolerance,
+            "repeats": repeats,
+            "confidence": confidence,
+            "n_jobs": jobs,
+        }
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
@@ -183,7 +190,7 @@ def _show_one(result: Backtest) -> None:
         "forecast",
         "off by (points)",
         "too high (+) or low (-)",
-        "within its 90% interval",
+        f"within its {percent(result.confidence)} interval",
     ]
     terminal.show_table(names, rows)
     if not result.shared_rivals:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount import arrays
 from headcount.asking import whole_count
 from headcount.errors import DataError, ParameterError
 
@@ -53,6 +54,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
         "grid": grid,
         "halves": halves,
         "tolerance": check_tolerance(held["tolerance"]),
+        "confidence": arrays.confidence_level(held["confidence"]),
         "shared_rivals": bool(held["shared_rivals"]),
         "notes": tuple(str(note) for note in held["notes"]),
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-TOLERANCE = 0.05
+TOLERANCE, CONFIDENCE = 0.05, 0.9
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class BacktestStep:
     observed : float
         What was measured there.
     coverage : float or None
-        Share of repeats whose own 90% interval holds the observed value.
+        Share of repeats whose own interval, at the back-test's level, holds the observed value.
     """
 
     n_classes: int
@@ -100,6 +100,8 @@ class Backtest:
         spread.
     notes : tuple of str
         What was left out, and why.
+    confidence : float
+        Level of the intervals whose coverage the steps have.
     """
 
     n_classes: int
@@ -111,6 +113,7 @@ class Backtest:
     tolerance: float = TOLERANCE
     shared_rivals: bool = True
     notes: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
 
     @property
     def supported(self) -> float:
@@ -139,6 +142,7 @@ class Backtest:
             "method": self.method,
             "observed": self.observed,
             "tolerance": self.tolerance,
+            "confidence": self.confidence,
             "supported": self.supported,
             "shared_rivals": self.shared_rivals,
             "steps": [

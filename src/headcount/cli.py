@@ -34,7 +34,7 @@ from headcount.command_options import (
     write_page,
 )
 from headcount.compare_cli import compare
-from headcount.errors import HeadcountError, listening
+from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.gate_cli import gate
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.plan_cli import plan
@@ -86,6 +86,10 @@ def forecast(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    other_methods: Annotated[
+        bool,
+        typer.Option("--other-methods", help="Show what other quick methods say in the report."),
+    ] = False,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -106,6 +110,8 @@ def forecast(
     one_format(as_json, as_csv)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
+    if other_methods and report is None:
+        raise ParameterError("--other-methods is about the report; add --report report.html.")
     with terminal.progress("Forecasting"), listening() as heard:
         data = pilot.load()
         result = make_forecast(
@@ -117,7 +123,9 @@ def forecast(
             n_jobs=jobs,
             intervals=intervals,
         )
-        write_page(report, context, pilot.inputs, result, warnings=heard)
+        write_page(
+            report, context, pilot.inputs, result, warnings=heard, other_methods=other_methods
+        )
         if plot is not None:
             result.save(plot)
     if as_json:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from headcount.answers import Forecast
 from headcount.arrays import confidence_level
 from headcount.asking import asked_classes
-from headcount.assessing import assess
-from headcount.backtesting import backtest as run_backtest
+from headcount.assessing import assess, with_coverage
+from headcount.backtest_result import Backtest
+from headcount.backtesting import hide_classes
 from headcount.checks import finding, run_checks
 from headcount.errors import (
     ExtrapolationWarning,
@@ -22,7 +23,9 @@ from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.pilot import Pilot
 from headcount.threads import doing
+from headcount.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
 
@@ -77,13 +80,13 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    level = confidence_level(confidence)
+    level, name = confidence_level(confidence), name_of(method)
     with listening() as heard:
         pilot = as_pilot(data, labels)
         estimator = resolve(method, random_state).fit(pilot)
-        tested = None
+        tested, uncertainty = None, None
         if intervals and not estimator.slow:
-            tested = run_backtest(pilot, method=estimator, random_state=random_state, n_jobs=n_jobs)
+            tested, uncertainty = _doubts(pilot, estimator, name, level, random_state, n_jobs)
         observed, law = observe(pilot), estimator.law(asked)
         with doing("Looking for what speaks against it"):
             checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
@@ -97,12 +100,32 @@ def forecast(
         law=law,
         classes=asked,
         n_probes=pilot.n_probes,
-        method=name_of(method),
+        method=name,
         confidence=level,
         checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),
         backtest=tested,
-        uncertainty=None if tested is None else assess(pilot, tested, estimator),
+        uncertainty=uncertainty,
         random_state=random_state,
     )
+
+
+def _doubts(
+    pilot: Pilot,
+    fitted: Extrapolator,
+    name: str,
+    confidence: float,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[Backtest, Uncertainty]:
+    """Return the back-test of a fitted method and what follows for its errors.
+
+    One jackknife of the pilot serves both.
+    """
+    tested, drawn = hide_classes(
+        pilot, fitted, name=name, fitted=True, random_state=random_state, n_jobs=n_jobs
+    )
+    known = assess(pilot, tested, fitted)
+    here = float(known.sampling(pilot.n_classes))
+    return with_coverage(pilot, tested, drawn, confidence, here), known

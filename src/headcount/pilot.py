@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,7 @@ class Pilot(PilotConstructors):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
         self.__dict__.update(state)
+        self.__dict__.pop("_table", None)  # made again where it is asked for
 
     # -- what it offers -------------------------------------------------------------------------
 
@@ -137,14 +139,18 @@ class Pilot(PilotConstructors):
 
         Under ``tie_rule="random"`` a probe with L losses and T ties enters as rows L ... L + T of
         weight 1 / (T + 1) each, which is exact: among T + 1 equals in random order, the number
-        ahead of the true class is uniform.
+        ahead of the true class is uniform. Computed once and kept.
         """
+        return self._table
+
+    @cached_property
+    def _table(self) -> LossTable:
         plain = self._rows(self.losses, self.ties, ~self.censored)
         cut = self._rows(self.losses, self.ties, self.censored)
         return LossTable(
-            np.concatenate([plain[0], cut[0]]),
-            np.concatenate([plain[1], cut[1]]),
-            np.repeat([False, True], [len(plain[0]), len(cut[0])]),
+            _frozen(np.concatenate([plain[0], cut[0]])),
+            _frozen(np.concatenate([plain[1], cut[1]])),
+            _frozen(np.repeat([False, True], [len(plain[0]), len(cut[0])])),
             self.n_classes - 1,
             self._bounds(),
         )

@@ -26,7 +26,9 @@ def of_command(context: Any, files: list[str]) -> Reproduction:
     return Reproduction(typed_command(context), f"Run it in the folder that holds {where}.")
 
 
-def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
+def of_forecast(
+    result: Forecast, path: str | os.PathLike[str], other_methods: bool = False
+) -> Reproduction:
     """Return Python that makes a forecast and its page again."""
     name = Path(path).name
     asked = ", ".join(f"{k:_}" for k in result.classes)
@@ -38,12 +40,13 @@ def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
     known = METHODS.get(result.method.split(":")[0])
     if result.backtest is None and not getattr(known, "slow", False):
         options.append("intervals=False")
+    more = ", other_methods=True" if other_methods else ""
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     return Reproduction(
         f"import headcount\n\n"
         f"# pilot: your data, {sizes}\n"
         f"result = headcount.forecast(pilot, {', '.join(options)})\n"
-        f"result.save({name!r})"
+        f"result.save({name!r}{more})"
     )
 
 

@@ -33,6 +33,7 @@ def write_report(
     sources: Sequence[str | os.PathLike[str]] = (),
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
+    other_methods: bool = False,
 ) -> None:
     """Write a result as one HTML page that needs no network and nothing beside it.
 
@@ -50,6 +51,9 @@ def write_report(
         What was said on the way and is not in the result.
     reproduction : Reproduction, optional
         How to make the page again; by default Python code where the result is a forecast.
+    other_methods : bool
+        Whether the page of a forecast also has the curves of a few other quick methods, which are
+        then fitted.
 
     Examples
     --------
@@ -65,7 +69,8 @@ def write_report(
     """
     check_report(path)
     names = [Path(source).name for source in sources]
-    text = render(_contents(path, result, pilot, names, warnings, reproduction))
+    contents = _contents(path, result, pilot, names, warnings, reproduction, other_methods)
+    text = render(contents)
     if len(text.encode()) > LARGEST:
         raise ParameterError(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
@@ -91,9 +96,11 @@ def _contents(
     names: list[str],
     warnings: Sequence[str],
     reproduction: Reproduction | None,
+    other_methods: bool,
 ) -> Contents:
     if isinstance(result, Forecast):
-        return forecast_contents(result, reproduction or of_forecast(result, path), names, warnings)
+        how = reproduction or of_forecast(result, path, other_methods)
+        return forecast_contents(result, how, names, warnings, other_methods)
     how = reproduction or Reproduction("")
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)

@@ -22,7 +22,7 @@ function startCurve() {
   const toSlider = (k) => Math.round((steps * Math.log(k / 2)) / Math.log(widest / 2));
   const fromSlider = (at) => roundCount(2 * (widest / 2) ** (at / steps));
 
-  const shown = () => all.filter((one) => element(`series-${one.index}`).checked);
+  const shown = () => all.filter((one) => element(`series-${one.index}`)?.checked ?? true);
   const askedK = () => wholeNumber(field.value, 2, most);
   const askedTarget = () => {
     const value = Number(target.value) / 100;
