@@ -141,6 +141,8 @@ def test_the_tolerance_says_what_the_backtest_supports(visit, result):
 def test_numbers_read_as_in_python(visit):
     page = visit(fresh=False)
     shares = [0, 1, 0.5, 0.125, 0.0025, 0.0015, 0.00949, 0.0095, 0.9906, 0.99951, 1e-9, 1 - 1e-9]
+    shares += [0.983, 0.975, 0.98, 0.9004, 0.9006, 0.0994, 0.0995, 0.7, 0.7004, 0.8996, 0.9004]
+    shares += (1 - 10 ** np.random.default_rng(2).uniform(-9, 0, 300)).tolist()
     shares += np.random.default_rng(0).random(300).tolist()
     shares += (10 ** np.random.default_rng(1).uniform(-11, 0, 300)).tolist()
     assert page.evaluate("(v) => v.map(percent)", shares) == [percent(v) for v in shares]
