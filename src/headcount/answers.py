@@ -260,25 +260,39 @@ class Forecast:
         """Return the curve as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None, *, target: float | None = None, top: int = 1) -> AccuracyDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        target: float | None = None,
+        top: int = 1,
+        error_rate: bool = False,
+    ) -> AccuracyDisplay:
         """Draw accuracy, or the chance to be among the best `top`, against classes.
 
-        Needs the extra `plot`; `headcount.plotting` has further pictures.
+        With `error_rate` the share that is wrong, which shows small errors better. Needs the extra
+        `plot`; `headcount.plotting` has further pictures.
         """
         from headcount.plotting import AccuracyDisplay
 
-        return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
+        display = AccuracyDisplay.from_forecast(self, target=target, top=top)
+        return display.plot(ax, error_rate=error_rate)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf)."""
+    def save(self, path: str | os.PathLike[str], *, error_rate: bool = False) -> None:
+        """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
+
+        With `error_rate` the picture, or the report when it is opened, shows error rates.
+        """
         suffix = Path(path).suffix.lower()
+        if error_rate and suffix in TEXTS:
+            raise ParameterError(f"error_rate is for pictures and reports, not for {suffix}.")
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
             write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
         elif suffix in PAGES:
             from headcount.report import write_report
 
-            write_report(path, self)
+            write_report(path, self, error_rate=error_rate)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
@@ -287,7 +301,7 @@ class Forecast:
         else:
             from headcount.plotting import AccuracyDisplay
 
-            AccuracyDisplay.from_forecast(self).save(path)
+            AccuracyDisplay.from_forecast(self).save(path, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the answer in words, first the numbers asked for, then what it can hold."""

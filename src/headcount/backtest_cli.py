@@ -16,10 +16,12 @@ from headcount import terminal
 from headcount.command_options import (
     AsCsv,
     AsJson,
+    ErrorRate,
     Jobs,
     Plot,
     Report,
     Seed,
+    check_error_rate,
     check_plot,
     check_report,
     one_format,
@@ -61,6 +63,7 @@ def backtest(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -75,6 +78,7 @@ def backtest(
     headcount backtest scores.npz --method all --report backtest.html
     """
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
     with terminal.progress(), listening() as heard:
@@ -83,11 +87,13 @@ def backtest(
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
-        write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
+        write_page(
+            report, context, pilot.inputs, found, pilot=data, warnings=said, error_rate=error_rate
+        )
     for note in left_out:
         terminal.complain("note", note)
     if plot is not None:
-        _draw(found, plot)
+        _draw(found, plot, error_rate)
     if as_json:
         terminal.say(json.dumps(_answer(data, found, heard), allow_nan=False, indent=2))
     elif as_csv:
@@ -124,13 +130,13 @@ def _tried(
     return found, refused
 
 
-def _draw(found: list[Backtest], path: Path) -> None:
+def _draw(found: list[Backtest], path: Path, error_rate: bool) -> None:
     from headcount.plotting import BacktestDisplay
 
     if not any(result.steps for result in found):
         terminal.complain("note", "no forecast could be tried, so nothing was drawn.")
         return
-    BacktestDisplay.from_backtest(found).save(path)
+    BacktestDisplay.from_backtest(found).save(path, error_rate=error_rate)
 
 
 def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from headcount.command_options import (
     AsJson,
     Classes,
     Confidence,
+    ErrorRate,
     Intervals,
     Jobs,
     Method,
     Plot,
     Report,
     Seed,
+    check_error_rate,
     check_plot,
     check_report,
     numbers_of,
@@ -78,6 +80,7 @@ def forecast(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -96,6 +99,7 @@ def forecast(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
     with terminal.progress(), listening() as heard:
@@ -109,9 +113,9 @@ def forecast(
             n_jobs=jobs,
             intervals=intervals,
         )
-        write_page(report, context, pilot.inputs, result, warnings=heard)
+        write_page(report, context, pilot.inputs, result, warnings=heard, error_rate=error_rate)
     if plot is not None:
-        result.save(plot)
+        result.save(plot, error_rate=error_rate)
     if as_json:
         answer = result.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))

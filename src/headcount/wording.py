@@ -6,8 +6,10 @@ import math
 import unicodedata
 
 ROUND_OFF = 1e-12  # a sum of weights may miss 0 or 1 by so much
-FINEST = 1e-8  # what is nearer to 0% or 100% than that is said in words
 MOST_DIGITS = 8
+# What is nearer to 0% or 100% than one in 10^8 is said in words; in an interval, than a thousandth
+# of its width.
+FINEST, FINE = 8, 3
 
 
 def percent(value: float, beside: float | None = None) -> str:
@@ -21,7 +23,8 @@ def percent(value: float, beside: float | None = None) -> str:
     value : float
         The share.
     beside : float, optional
-        A share that stands beside it: further digits are written until the two can be told apart.
+        A share that stands beside it: digits are written until the two can be told apart, and none
+        that are nothing beside the difference.
 
     Examples
     --------
@@ -33,11 +36,15 @@ def percent(value: float, beside: float | None = None) -> str:
     edge = min(value, 1 - value)
     if edge < ROUND_OFF:
         return f"{value:.0%}"
-    if edge < FINEST:
-        return "under 0.000001%" if value < 0.5 else "over 99.999999%"
+    apart = 0.0 if beside is None else abs(value - beside)
+    power = FINEST if apart == 0 else min(FINEST, math.ceil(-math.log10(apart)) + FINE)
+    if edge < 10.0**-power:
+        least = 10.0 ** (2 - power)
+        word, near = ("under", least) if value < 0.5 else ("over", 100 - least)
+        return f"{word} {near:.{power - 2}f}%"
     power = int(f"{100 * edge:.1e}".partition("e")[2])
     digits = enough = max(0, 1 - power)
-    if beside is not None and beside != value:
+    if apart > 0:
         while digits < MOST_DIGITS and f"{value:.{digits}%}" == f"{beside:.{digits}%}":
             digits += 1
     text = f"{100 * value:.{digits}f}"
@@ -66,8 +73,8 @@ def percent_range(lower: float, upper: float) -> str:
     --------
     >>> percent_range(0.662, 0.748), percent_range(0.9975, 0.99954), percent_range(0.97, 1.0)
     ('66-75%', '99.75-99.954%', '97-100%')
-    >>> percent_range(0.7131, 0.7134), percent_range(0.7, 0.7)
-    ('71.31-71.34%', '70%')
+    >>> percent_range(0.7131, 0.7134), percent_range(0.7, 0.7), percent_range(0.89, 0.9999999)
+    ('71.31-71.34%', '70%', '89-over 99.99%')
     """
     first, last = percent(lower, beside=upper), percent(upper, beside=lower)
     return last if first == last else f"{first.removesuffix('%')}-{last}"

@@ -42,11 +42,11 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as .png, .svg or .pdf."""
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the picture as .png, .svg or .pdf; options are those of `plot`."""
         check_picture(path)
         figure = new_figure(*SIZE)
-        self.plot(figure.subplots())
+        self.plot(figure.subplots(), **options)
         write_atomically(path, lambda name: figure.savefig(name, dpi=DPI))
 
     def _take(self, ax: Any) -> Any:

@@ -26,7 +26,9 @@ def of_command(context: Any, files: list[str]) -> Reproduction:
     return Reproduction(typed_command(context), f"Run it in the folder that holds {where}.")
 
 
-def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
+def of_forecast(
+    result: Forecast, path: str | os.PathLike[str], error_rate: bool = False
+) -> Reproduction:
     """Return Python that makes a forecast and its page again."""
     name = Path(path).name
     asked = ", ".join(f"{k:_}" for k in result.classes)
@@ -42,7 +44,7 @@ def of_forecast(result: Forecast, path: str | os.PathLike[str]) -> Reproduction:
         f"import headcount\n\n"
         f"# pilot: your data, {sizes}\n"
         f"result = headcount.forecast(pilot, {', '.join(options)})\n"
-        f"result.save({name!r})"
+        f"result.save({name!r}{', error_rate=True' if error_rate else ''})"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def write_report(
     sources: Sequence[str | os.PathLike[str]] = (),
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
+    error_rate: bool = False,
 ) -> None:
     """Write a result as one HTML page that needs no network and nothing beside it.
 
@@ -50,6 +52,8 @@ def write_report(
         What was said on the way and is not in the result.
     reproduction : Reproduction, optional
         How to make the page again; by default Python code where the result is a forecast.
+    error_rate : bool
+        Whether pictures show error rates when the page is opened; a switch shows either.
 
     Examples
     --------
@@ -65,7 +69,10 @@ def write_report(
     """
     check_report(path)
     names = [Path(source).name for source in sources]
-    text = render(_contents(path, result, pilot, names, warnings, reproduction))
+    if reproduction is None and isinstance(result, Forecast):
+        reproduction = of_forecast(result, path, error_rate)
+    contents = _contents(result, pilot, names, warnings, reproduction or Reproduction(""))
+    text = render(replace(contents, error_rate=error_rate))
     if len(text.encode()) > LARGEST:
         raise ParameterError(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
@@ -89,16 +96,14 @@ def check_report(path: str | os.PathLike[str]) -> None:
 
 
 def _contents(
-    path: str | os.PathLike[str],
     result: Forecast | Comparison | Sequence[Backtest],
     pilot: Pilot | None,
     names: list[str],
     warnings: Sequence[str],
-    reproduction: Reproduction | None,
+    how: Reproduction,
 ) -> Contents:
     if isinstance(result, Forecast):
-        return forecast_contents(result, reproduction or of_forecast(result, path), names, warnings)
-    how = reproduction or Reproduction("")
+        return forecast_contents(result, how, names, warnings)
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)
     if pilot is None or not result:
