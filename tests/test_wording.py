@@ -36,7 +36,7 @@ def number(text):
 
 @given(SHARES)
 def test_a_share_and_what_is_left_are_written_alike(value):
-    assume(1e-8 <= min(value, 1 - value))
+    assume(min(value, 1 - value) >= 1e-8)
     text = percent(value)
     left = 100 * min(value, 1 - value)
     assert abs(number(text) - 100 * value) <= 0.0501 * max(left, 1e-7) + 1e-9  # two digits of it
@@ -48,7 +48,7 @@ def test_a_share_and_what_is_left_are_written_alike(value):
 @given(st.lists(SHARES, min_size=2, max_size=2, unique=True).map(sorted))
 def test_a_larger_share_is_never_written_as_a_smaller_one(pair):
     lower, upper = pair
-    assume(1e-8 <= lower and upper <= 1 - 1e-8 and upper - lower > 1e-9)
+    assume(lower >= 1e-8 and upper <= 1 - 1e-8 and upper - lower > 1e-9)
     assert number(percent(lower)) <= number(percent(upper))
     first, last = percent_range(lower, upper).split("-")
     assert number(first) < number(last)

@@ -171,16 +171,17 @@ class AccuracyDisplay(Display):
             ax.fill_between(
                 self.classes, *edges, color=ORANGE, alpha=BAND, linewidth=0, label=self.band
             )
-        drawn = [rates(self.accuracy, error_rate)]
+        drawn: list[Any] = [rates(self.accuracy, error_rate)]
         self._curve(ax, drawn[0])
         guess = np.minimum(self.top / self.classes, 1.0)
         least = self.accuracy if self.lower is None else self.lower
-        if (least - guess).min() < NEAR:
+        if ((least - guess)[guess < 1] < NEAR).any():
             ax.plot(self.classes, rates(guess, error_rate), ":", color=GREY, label="guessing")
         if self.target is not None:
-            drawn.append(rates(self.target, error_rate))
-            label = f"target, {percent(float(drawn[1]))}"
-            ax.axhline(drawn[1], color=GREY, linewidth=0.9, dashes=(9, 3), label=label)
+            target = float(rates(self.target, error_rate))
+            drawn.append(target)
+            label = f"target, {percent(target)}"
+            ax.axhline(target, color=GREY, linewidth=0.9, dashes=(9, 3), label=label)
         if self.supported is not None and self.supported < last:
             ax.axvspan(
                 self.supported, last, color=GREY, alpha=SHADE, linewidth=0, zorder=0,

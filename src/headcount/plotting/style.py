@@ -49,7 +49,7 @@ GENERIC_FAMILIES = (
 )
 LONGEST_NAME = 28
 MOST_STEPS = 6  # from one labelled share to the next
-LEAST_SPAN = 0.001  # of an axis of shares, where all of them are the same
+LEAST_SPAN = 0.0001  # of an axis of shares, where all of them are the same
 ROOM = 0.02  # of the axis above its last label, for lines that run along it
 SMALLEST = 1e-8  # error rate that a log axis may begin with
 MOST_RUNGS = 8  # the same on a log axis

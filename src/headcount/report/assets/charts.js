@@ -232,7 +232,7 @@ function rateAxis(lines, areas, error) {
 
 function shareTicks(least, most) {
   const middle = (least + most) / 2;
-  const half = Math.max(most - least, 0.2 * Math.min(middle, 1 - middle), 0.001) / 2;
+  const half = Math.max(most - least, 0.2 * Math.min(middle, 1 - middle), 0.0001) / 2;
   const [low, high] = [Math.max(0, middle - half), Math.min(1, middle + half)];
   for (let power = -6; ; power++) {
     for (const m of [1, 2, 5]) {
