@@ -19,7 +19,7 @@ from headcount.errors import MissingExtraError, ParameterError
 from headcount.losses import LossTable
 from headcount.report import write_report
 from headcount.report.embedding import MOST_ROWS, as_law, as_table
-from headcount.wording import plain
+from headcount.wording import percent, plain
 
 ROOT = Path(__file__).parent.parent
 LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
@@ -93,7 +93,7 @@ def test_it_names_data_method_and_version(page):
     seen = report_pages.make_pilot().summary()
     listed = [note.name for note in (*seen.hardest, *seen.confusing) if "class" in note.name]
     assert listed
-    measured = f"Measured: {seen.accuracy:.0%} on a pilot of 40 classes and 120 probes."
+    measured = f"Measured: {percent(float(seen.accuracy))} on a pilot of 40 classes and 120 probes."
     for text in (measured, "Classes 40", "Probes 120", "Method probit-normal", *listed):
         assert text in said
     assert f"headcount {headcount.__version__}" in said
