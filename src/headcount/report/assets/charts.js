@@ -6,6 +6,7 @@ const ON_PAGE = { series: (i) => `var(--series-${i % COLOURS.length})`, quiet: "
 const ON_PAPER = { series: (i) => COLOURS[i % COLOURS.length], quiet: "#5c6670", ground: "#ffffff" };
 const HEIGHT = 380;
 
+const SMALLEST = 1e-8; // error rate that a log axis may begin with
 const NEAR_CHANCE = 0.1; // from there on guessing matters
 
 function drawCurve(shown, asked, { width, log, error, colours = ON_PAGE }) {
@@ -245,7 +246,7 @@ function shareTicks(least, most) {
 }
 
 function errorTicks(lines, areas) {
-  const smallest = (values, most) => values.reduce((a, b) => (b >= 1e-8 && b < a ? b : a), most);
+  const smallest = (values, most) => values.reduce((a, b) => (b >= SMALLEST && b < a ? b : a), most);
   const least = smallest(lines, 1);
   const most = [...lines, ...areas].reduce((a, b) => Math.max(a, b), 0);
   if (most < 10 * least) return null;
@@ -257,6 +258,12 @@ function errorTicks(lines, areas) {
     const last = rungs.findIndex((rung) => rung >= Math.min(1, most * (1 - 1e-9)));
     if (last - first <= 8 || steps.length === 1) return rungs.slice(first, last + 1);
   }
+}
+
+// A log axis does not reach nothing: then a caption has to say where the curve is.
+function leavesLogAxis(points, error) {
+  const rates = points.map((d) => rateOf(d.accuracy, error));
+  return error && errorTicks(rates, []) !== null && rates.some((rate) => rate < SMALLEST);
 }
 
 function nearChance(points) {

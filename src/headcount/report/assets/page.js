@@ -43,9 +43,10 @@ function startCurve() {
     const log = element("axis-log").checked;
     const width = element("curve").clientWidth;
     if (!width) return;
-    const { last } = state();
-    element("chance-note").hidden = !nearChance(shown().flatMap((one) => curvePoints(one, last)));
+    const points = shown().flatMap((one) => curvePoints(one, state().last));
+    element("chance-note").hidden = !nearChance(points);
     const drawing = drawCurve(shown(), state(), { width, log, error: showsErrors() });
+    element("zero-note").hidden = !leavesLogAxis(points, showsErrors());
     element("curve").replaceChildren(drawing);
   };
   const answer = () => {
