@@ -72,7 +72,7 @@ def test_the_first_picture_is_described_as_it_is() -> None:
     assert (above > 0).mean() > 0.5 and np.abs(above).max() < 0.05
     low, high = (percent(float(limit)) for limit in made.interval(last))
     words = (
-        f"Accuracy against classes. Measured: 100% at 2 classes falls to "
+        "Accuracy against classes. Measured: from nearly 100% at 2 classes to "
         f"{percent(float(made.accuracy(500)))} at 500, the pilot. Forecast: on to "
         f"{percent(float(made.accuracy(last)))} at {last:,}, with a band from {low} to {high}. "
         "Truth: a line along the upper edge of the band, mostly just above it, to "

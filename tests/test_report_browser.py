@@ -162,6 +162,30 @@ def test_a_page_may_open_with_error_rates(visit, pages, result):
     assert "error_rate=True" in shown(page, "code")
 
 
+def test_a_page_of_backtests_has_the_switch_too(visit):
+    page = visit("backtest")
+    words = page.locator("#backtest svg").first.get_attribute
+    assert words("aria-label").startswith("Accuracy of all classes as forecast from fewer. ")
+    page.check("#measure-error")
+    assert words("aria-label").startswith("Error rate of all classes as forecast from fewer. ")
+
+
+def test_where_no_error_was_measured_the_caption_says_why_there_is_no_line(visit, pages):
+    pilot = headcount.Pilot.from_losses([0] * 50, 20)
+    law = Favorability([1e-5, 1e-3], [0.5, 0.5])
+    made = headcount.Forecast(
+        observed=headcount.observe(pilot), law=law, classes=(500,), n_probes=50, method="kde",
+        confidence=0.9,
+    )  # fmt: skip
+    made.save(pages / "right.html")
+    page = visit("right")
+    assert page.locator("#zero-note").is_hidden()
+    page.check("#measure-error")
+    assert page.locator("#zero-note").is_visible()
+    assert "0% at 20 measured" in page.locator("#curve svg").first.get_attribute("aria-label")
+    assert visit("forecast").locator("#zero-note").is_hidden()
+
+
 def test_axes_are_as_in_python(visit):
     page = visit(fresh=False)
     rng = np.random.default_rng(5)

@@ -13,12 +13,7 @@ function drawCurve(shown, asked, { width, log, error, colours = ON_PAGE }) {
   const last = asked.last;
   const found = shown.flatMap((series) => curvePoints(series, last));
   const target = asked.target === null ? null : rateOf(asked.target, error);
-  const limits = found.filter((d) => d.lower !== undefined);
-  const axis = rateAxis(
-    [...found.map((d) => rateOf(d.accuracy, error)), ...(target === null ? [] : [target])],
-    limits.flatMap((d) => [rateOf(d.lower, error), rateOf(d.upper, error)]),
-    error,
-  );
+  const axis = curveAxis(found, target, error);
   const [bottom, top] = axis.domain;
   const drawn = (d) => axis.drawn(d, error);
   const at = (k) => shown.map((series) => drawn(pointAt(series, k)));
@@ -260,10 +255,19 @@ function errorTicks(lines, areas) {
   }
 }
 
+function curveAxis(points, target, error) {
+  const limits = points.filter((d) => d.lower !== undefined);
+  return rateAxis(
+    [...points.map((d) => rateOf(d.accuracy, error)), ...(target === null ? [] : [target])],
+    limits.flatMap((d) => [rateOf(d.lower, error), rateOf(d.upper, error)]),
+    error,
+  );
+}
+
 // A log axis does not reach nothing: then a caption has to say where the curve is.
-function leavesLogAxis(points, error) {
-  const rates = points.map((d) => rateOf(d.accuracy, error));
-  return error && errorTicks(rates, []) !== null && rates.some((rate) => rate < SMALLEST);
+function leavesAxis(points, target, error) {
+  const [bottom] = curveAxis(points, target === null ? null : rateOf(target, error), error).domain;
+  return points.some((d) => rateOf(d.accuracy, error) < bottom);
 }
 
 function nearChance(points) {

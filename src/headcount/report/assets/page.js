@@ -46,7 +46,7 @@ function startCurve() {
     const points = shown().flatMap((one) => curvePoints(one, state().last));
     element("chance-note").hidden = !nearChance(points);
     const drawing = drawCurve(shown(), state(), { width, log, error: showsErrors() });
-    element("zero-note").hidden = !leavesLogAxis(points, showsErrors());
+    element("zero-note").hidden = !leavesAxis(points, askedTarget(), showsErrors());
     element("curve").replaceChildren(drawing);
   };
   const answer = () => {
