@@ -305,7 +305,7 @@ def test_plot_draws_the_parts(result):
 
     display = result.plot(target=0.5)
     labels = [line.get_label() for line in display.ax_.get_lines()]
-    assert labels[:4] == ["measured", "forecast", "pilot, 200 classes", "guessing"]
+    assert labels == ["measured", "forecast", "pilot, 200 classes", "target, 50%"]
     measured, beyond = display.ax_.get_lines()[:2]
     assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
     assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()

@@ -58,7 +58,7 @@ def forecast_html(made: Forecast) -> str:
 
     table = _table(["classes", "accuracy", *within, ""], rows)
     band = f", with the {within[0]}" if within else ""
-    words = f"Accuracy against classes{band}: {_told([(row[-1], *row[:2]) for row in rows])}."
+    words = f"Accuracy against classes{band}: {_told([(row[-1], row[0], row[1]) for row in rows])}."
     return _page(head, [table, _list(notes)], picture, words)
 
 
