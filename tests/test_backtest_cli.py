@@ -8,6 +8,7 @@ import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount.backtesting import backtest
 from headcount.estimators import METHODS, ProbitNormal
+from headcount.wording import percent
 
 QUICK = ("--repeats", "2")
 
@@ -55,11 +56,11 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     lines = answer("backtest", larger, *QUICK, "--tolerance", "0.3").splitlines()
     held = backtest(headcount.load(larger), repeats=2, tolerance=0.3)
     assert lines[0] == (
-        f"Pilot: 100 classes, 100 probes; {held.observed:.0%} are right. Method: auto."
+        f"Pilot: 100 classes, 100 probes; {percent(float(held.observed))} are right. Method: auto."
     )
     assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
     first = held.steps[0]
-    within = f"{first.coverage:.0%}"
+    within = percent(float(first.coverage))
     assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}", within]
     assert lines[-1] == held.sentences()[-1]
     assert "10 times the pilot are supported (1,000 classes)" in lines[-1]

@@ -254,7 +254,7 @@ def test_observe_shows_a_summary_and_a_table(tmp_path, answer):
     path = write_npz(tmp_path, class_names=[f"name{i}" for i in range(N_CLASSES)])
     out = answer("observe", path)
     scores, labels = make_scores()
-    share = f"{np.mean(scores.argmax(axis=1) == labels):.0%}"
+    share = percent(float(np.mean(scores.argmax(axis=1) == labels)))
     assert out.startswith("20 classes, 60 probes\n")
     assert f"{share} among all 20 classes" in out
     lost = (scores > scores[np.arange(N_PROBES), labels][:, None]).sum(axis=1).reshape(-1, 3)

@@ -18,6 +18,7 @@ from headcount import (
     simulate,
 )
 from headcount.estimators import ProbitNormal, Regression
+from headcount.wording import percent
 
 
 @pytest.fixture(scope="module")
@@ -319,10 +320,12 @@ def test_save_writes_json_and_pictures(result, tmp_path):
 
 
 def test_repr_gives_limits(banded):
-    low, high = (f"{float(limit):.0%}" for limit in banded.interval(400))
-    assert f"At 400 classes: {banded.accuracy(400):.0%} ({low[:-1]}-{high})." in repr(banded)
-    low, high = (f"{float(limit):.0%}" for limit in banded.interval(50))
-    assert f"{banded.accuracy(50):.0%} (measured, {low[:-1]}-{high})." in repr(banded)
+    low, high = (percent(float(limit)) for limit in banded.interval(400))
+    assert f"At 400 classes: {percent(float(banded.accuracy(400)))} ({low[:-1]}-{high})." in repr(
+        banded
+    )
+    low, high = (percent(float(limit)) for limit in banded.interval(50))
+    assert f"{percent(float(banded.accuracy(50)))} (measured, {low[:-1]}-{high})." in repr(banded)
 
 
 def test_repr_is_readable(result):
@@ -349,7 +352,7 @@ def test_plot_draws_the_parts(result):
 
     display = result.plot(target=0.5)
     labels = [line.get_label() for line in display.ax_.get_lines()]
-    assert labels[:4] == ["measured", "forecast", "pilot, 200 classes", "guessing"]
+    assert labels == ["measured", "forecast", "pilot, 200 classes", "target, 50%"]
     measured, beyond = display.ax_.get_lines()[:2]
     assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
     assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()

@@ -296,21 +296,39 @@ class Forecast:
         """Return the curve as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None, *, target: float | None = None, top: int = 1) -> AccuracyDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        target: float | None = None,
+        top: int = 1,
+        error_rate: bool = False,
+    ) -> AccuracyDisplay:
         """Draw accuracy, or the chance to be among the best `top`, against classes.
 
-        Needs the extra `plot`; `headcount.plotting` has further pictures.
+        With `error_rate` the share that is wrong, which shows small errors better. Needs the extra
+        `plot`; `headcount.plotting` has further pictures.
         """
         from headcount.plotting import AccuracyDisplay
 
-        return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
+        display = AccuracyDisplay.from_forecast(self, target=target, top=top)
+        return display.plot(ax, error_rate=error_rate)
 
-    def save(self, path: str | os.PathLike[str], *, other_methods: bool = False) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        error_rate: bool = False,
+        other_methods: bool = False,
+    ) -> None:
         """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
 
-        With `other_methods` a report also has the curves of a few other quick methods.
+        With `error_rate` the picture, or the report when it is opened, shows error rates. With
+        `other_methods` a report also has the curves of a few other quick methods.
         """
         suffix = Path(path).suffix.lower()
+        if error_rate and suffix in TEXTS:
+            raise ParameterError(f"error_rate is for pictures and reports, not for {suffix}.")
         if other_methods and suffix not in PAGES:
             raise ParameterError("other_methods is about reports; name the file report.html.")
         if suffix in TEXTS:
@@ -319,7 +337,7 @@ class Forecast:
         elif suffix in PAGES:
             from headcount.report import write_report
 
-            write_report(path, self, other_methods=other_methods)
+            write_report(path, self, error_rate=error_rate, other_methods=other_methods)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
@@ -328,7 +346,7 @@ class Forecast:
         else:
             from headcount.plotting import AccuracyDisplay
 
-            AccuracyDisplay.from_forecast(self).save(path)
+            AccuracyDisplay.from_forecast(self).save(path, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the answer in words, first the numbers asked for, then what it can hold."""

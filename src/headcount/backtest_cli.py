@@ -15,10 +15,12 @@ from headcount.command_options import (
     AsCsv,
     AsJson,
     Confidence,
+    ErrorRate,
     Jobs,
     Plot,
     Report,
     Seed,
+    check_error_rate,
     check_plot,
     check_report,
     one_format,
@@ -61,6 +63,7 @@ def backtest(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -75,6 +78,7 @@ def backtest(
     headcount backtest scores.npz --method all --report backtest.html
     """
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
     with terminal.progress("Back-testing"), listening() as heard:
@@ -88,9 +92,11 @@ def backtest(
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
-        write_page(report, context, pilot.inputs, found, pilot=data, warnings=said)
+        write_page(
+            report, context, pilot.inputs, found, pilot=data, warnings=said, error_rate=error_rate
+        )
         if plot is not None:
-            said += _drawn(found, plot)
+            said += _drawn(found, plot, error_rate)
     for note in said[len(heard) :]:
         terminal.complain("note", note)
     if as_json:
@@ -129,13 +135,13 @@ def _tried(
     return found, refused
 
 
-def _drawn(found: list[Backtest], path: Path) -> list[str]:
+def _drawn(found: list[Backtest], path: Path, error_rate: bool) -> list[str]:
     """Draw what there is, and return what there is to say about it."""
     from headcount.plotting import BacktestDisplay
 
     if not any(result.steps for result in found):
         return ["no forecast could be tried, so nothing was drawn."]
-    BacktestDisplay.from_backtest(found).save(path)
+    BacktestDisplay.from_backtest(found).save(path, error_rate=error_rate)
     return []
 
 

@@ -184,11 +184,11 @@ class Backtest:
         """Return the steps as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None) -> BacktestDisplay:
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> BacktestDisplay:
         """Draw what would have been forecast, and what was measured; needs the extra `plot`."""
         from headcount.plotting import BacktestDisplay
 
-        return BacktestDisplay.from_backtest(self).plot(ax)
+        return BacktestDisplay.from_backtest(self).plot(ax, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: how far off it was, and what that supports."""

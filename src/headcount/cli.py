@@ -21,12 +21,14 @@ from headcount.command_options import (
     AsJson,
     Classes,
     Confidence,
+    ErrorRate,
     Intervals,
     Jobs,
     Method,
     Plot,
     Report,
     Seed,
+    check_error_rate,
     check_plot,
     check_report,
     numbers_of,
@@ -90,6 +92,7 @@ def forecast(
         bool,
         typer.Option("--other-methods", help="Show what other quick methods say in the report."),
     ] = False,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -108,6 +111,7 @@ def forecast(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs)
     if other_methods and report is None:
@@ -124,10 +128,16 @@ def forecast(
             intervals=intervals,
         )
         write_page(
-            report, context, pilot.inputs, result, warnings=heard, other_methods=other_methods
+            report,
+            context,
+            pilot.inputs,
+            result,
+            warnings=heard,
+            error_rate=error_rate,
+            other_methods=other_methods,
         )
         if plot is not None:
-            result.save(plot)
+            result.save(plot, error_rate=error_rate)
     if as_json:
         answer = result.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))

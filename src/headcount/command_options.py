@@ -31,6 +31,12 @@ Intervals = Annotated[
 Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
 Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
+ErrorRate = Annotated[
+    bool,
+    typer.Option(
+        "--error-rate", help="--plot and --report show the share that is wrong, not that is right."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 Report = Annotated[
@@ -79,6 +85,12 @@ def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
     from headcount.plotting import check_picture
 
     check_output(output, inputs, check_picture)
+
+
+def check_error_rate(error_rate: bool, *outputs: Path | None) -> None:
+    """Refuse to say how something is drawn where nothing is."""
+    if error_rate and all(output is None for output in outputs):
+        raise ParameterError("--error-rate is for pictures; give --plot or --report too.")
 
 
 def one_format(as_json: bool, as_csv: bool) -> None:

@@ -14,11 +14,13 @@ from headcount.command_options import (
     AsJson,
     Classes,
     Confidence,
+    ErrorRate,
     Jobs,
     Method,
     Plot,
     Report,
     Seed,
+    check_error_rate,
     check_plot,
     check_report,
     numbers_of,
@@ -53,6 +55,7 @@ def compare(
     as_csv: AsCsv = False,
     plot: Plot = None,
     report: Report = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -74,6 +77,7 @@ def compare(
     files = [pilot, *(PilotFiles(path, pilot.options) for path in others)]
     called = _names([file.path for file in files], names)
     read = list(dict.fromkeys(path for file in files for path in file.inputs))
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, read)
     check_report(report, read)
     with terminal.progress("Comparing"), listening() as heard:
@@ -85,9 +89,9 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
-        write_page(report, context, read, found, warnings=heard)
+        write_page(report, context, read, found, warnings=heard, error_rate=error_rate)
         if plot is not None:
-            _draw(found, plot)
+            _draw(found, plot, error_rate)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
         terminal.say(json.dumps(answer, allow_nan=False, indent=2))
@@ -115,10 +119,10 @@ def _names(paths: list[Path], given: str | None) -> list[str]:
     return named
 
 
-def _draw(found: Comparison, path: Path) -> None:
+def _draw(found: Comparison, path: Path, error_rate: bool) -> None:
     from headcount.plotting import ComparisonDisplay
 
-    ComparisonDisplay.from_comparison(found).save(path)
+    ComparisonDisplay.from_comparison(found).save(path, error_rate=error_rate)
 
 
 def _show(found: Comparison) -> None:

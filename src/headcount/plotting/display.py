@@ -44,12 +44,12 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as .png, .svg or .pdf."""
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the picture as .png, .svg or .pdf; options are those of `plot`."""
         check_picture(path)
         with doing(f"Drawing {Path(path).name}"):
             figure = new_figure(*SIZE)
-            self.plot(figure.subplots())
+            self.plot(figure.subplots(), **options)
             write_figure(path, figure, DPI)
 
     def _take(self, ax: Any) -> Any:

@@ -81,6 +81,8 @@ class Contents:
         What was measured: facts in two columns.
     methods : Table
         Method, version and settings.
+    error_rate : bool
+        Whether pictures show error rates when the page is opened, instead of accuracies.
     """
 
     title: str
@@ -96,6 +98,7 @@ class Contents:
     leads: Table | None = None
     backtests: Sequence[BacktestPart] = field(default_factory=tuple)
     pilots: Sequence[Table] = field(default_factory=tuple)
+    error_rate: bool = False
 
 
 def findings_of(

@@ -70,7 +70,10 @@ def as_json_in_html(held: Any) -> str:
 
 
 def with_code(text: str) -> Any:
-    """Return text with what stands between backticks as code, all else escaped."""
+    """Return text of ours with what stands between backticks as code, all else escaped.
+
+    Never for text with names from files in it: their backticks are theirs.
+    """
     from markupsafe import Markup, escape
 
     parts = [escape(part) for part in text.split("`")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,9 @@ def of_command(context: Any, files: list[str]) -> Reproduction:
 
 
 def of_forecast(
-    result: Forecast, path: str | os.PathLike[str], other_methods: bool = False
+    result: Forecast, path: str | os.PathLike[str], saving: Mapping[str, Any]
 ) -> Reproduction:
-    """Return Python that makes a forecast and its page again."""
+    """Return Python that makes a forecast and its page again; `saving` are options of `save`."""
     name = Path(path).name
     asked = ", ".join(f"{k:_}" for k in result.classes)
     options = [f"classes=[{asked}]", f"method={_method(result)}"]
@@ -40,7 +40,7 @@ def of_forecast(
     known = METHODS.get(result.method.split(":")[0])
     if result.backtest is None and not getattr(known, "slow", False):
         options.append("intervals=False")
-    more = ", other_methods=True" if other_methods else ""
+    more = "".join(f", {option}={value!r}" for option, value in saving.items() if value)
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     return Reproduction(
         f"import headcount\n\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def write_report(
     sources: Sequence[str | os.PathLike[str]] = (),
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
+    error_rate: bool = False,
     other_methods: bool = False,
 ) -> None:
     """Write a result as one HTML page that needs no network and nothing beside it.
@@ -54,6 +56,8 @@ def write_report(
     other_methods : bool
         Whether the page of a forecast also has the curves of a few other quick methods, which are
         then fitted.
+    error_rate : bool
+        Whether pictures show error rates when the page is opened; a switch shows either.
 
     Examples
     --------
@@ -69,8 +73,13 @@ def write_report(
     """
     check_report(path)
     names = [Path(source).name for source in sources]
-    contents = _contents(path, result, pilot, names, warnings, reproduction, other_methods)
-    text = render(contents)
+    if reproduction is None and isinstance(result, Forecast):
+        options = {"error_rate": error_rate, "other_methods": other_methods}
+        reproduction = of_forecast(result, path, options)
+    contents = _contents(
+        result, pilot, names, warnings, reproduction or Reproduction(""), other_methods
+    )
+    text = render(replace(contents, error_rate=error_rate))
     if len(text.encode()) > LARGEST:
         raise ParameterError(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
@@ -90,18 +99,15 @@ def check_report(path: str | os.PathLike[str]) -> None:
 
 
 def _contents(
-    path: str | os.PathLike[str],
     result: Forecast | Comparison | Sequence[Backtest],
     pilot: Pilot | None,
     names: list[str],
     warnings: Sequence[str],
-    reproduction: Reproduction | None,
+    how: Reproduction,
     other_methods: bool,
 ) -> Contents:
     if isinstance(result, Forecast):
-        how = reproduction or of_forecast(result, path, other_methods)
         return forecast_contents(result, how, names, warnings, other_methods)
-    how = reproduction or Reproduction("")
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)
     if pilot is None or not result:

@@ -1,7 +1,6 @@
 "use strict";
 // Accuracy, limits and capacity at any number of classes: what headcount's Forecast gives.
 
-const ROUND_OFF = 1e-12;
 const NEAR = 64; // up to so many factors are multiplied one by one
 const EDGE = 1e-9; // limits of 0 and 1 have no log odds
 
