@@ -332,10 +332,11 @@ def _installed(families: Sequence[str]) -> list[str]:
     """Return the fonts that families stand for, in order: the first at hand of a generic one."""
     from matplotlib import font_manager, rcParams
 
+    settings: Any = rcParams  # looked up by a name that is made here
     at_hand = {name.lower(): name for name in font_manager.fontManager.get_font_names()}
     fonts = []
     for family in families:
         generic = f"font.{family.lower()}"
-        names = rcParams[generic] if generic in GENERIC_FAMILIES else [family]
+        names = settings[generic] if generic in GENERIC_FAMILIES else [family]
         fonts += [at_hand[name.lower()] for name in names if name.lower() in at_hand][:1]
     return fonts
