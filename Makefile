@@ -1,14 +1,46 @@
-# make demo and make test do all set-up on a fresh machine with Python 3.11 or newer.
+# make demo and make test do all set-up on a fresh machine with Python 3.11 or newer. They install
+# the versions in requirements.lock, so that they give the same result on any day.
 PYTHON ?= python3
 BIN := .venv/bin
+LOCKED := --constraint requirements.lock
+# Newer builds bring gigabytes of CUDA with them, which no test here uses.
+TORCH := torch==2.13.0
+FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-newest test-oldest lock lint docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
 
 test: .venv/.installed-dev
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
+
+# What a user gets who installs today: a release of another project that breaks us shows here.
+test-newest:
+	rm -rf .venv-newest
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade pip
+	.venv-newest/bin/python -m pip install --quiet $(TORCH) --editable '.[dev]'
+	.venv-newest/bin/python $(FAST)
+
+# The lower bounds of pyproject.toml are true. Old packages warn of what newer ones that they need
+# will drop; that is not ours to mend.
+test-oldest: .venv/.installed-dev
+	rm -rf .venv-oldest
+	$(PYTHON) -m venv .venv-oldest
+	$(BIN)/uv pip install --quiet --python .venv-oldest --resolution lowest-direct \
+	    --editable '.[plot,io,report]'
+	grep -E '^(pytest|pytest-xdist|hypothesis|polars)==' requirements.lock | \
+	    $(BIN)/uv pip install --quiet --python .venv-oldest --requirement -
+	.venv-oldest/bin/python $(FAST) -W ignore::DeprecationWarning
+
+# The versions of today become those of every day; with the oldest Python that is supported.
+lock:
+	rm -rf build/lock
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --upgrade pip setuptools
+	build/lock/bin/python -m pip install --quiet hatchling $(TORCH) '.[dev]'
+	build/lock/bin/python scripts/write_lock.py requirements.lock
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check .
@@ -22,17 +54,21 @@ docs: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(BIN)/python benchmarks/counting.py
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-
-.venv/.installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+# What builds the package is locked too, so that it is not fetched anew for each build.
+.venv/.made: requirements.lock
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet $(LOCKED) pip
+	$(BIN)/python -m pip install --quiet $(LOCKED) hatchling
 	@touch $@
 
-.venv/.installed-dev: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+.venv/.installed: pyproject.toml .venv/.made
+	$(BIN)/python -m pip install --quiet $(LOCKED) --no-build-isolation --editable .
+	@touch $@
+
+.venv/.installed-dev: pyproject.toml .venv/.made
+	$(BIN)/python -m pip install --quiet $(LOCKED) --no-build-isolation --editable '.[dev]'
 	@touch $@ .venv/.installed
 
 clean:
-	rm -rf .venv .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build docs/generated
+	rm -rf .venv .venv-newest .venv-oldest .coverage .pytest_cache .mypy_cache .ruff_cache \
+	    .hypothesis dist build docs/generated

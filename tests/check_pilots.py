@@ -5,7 +5,7 @@ import numpy as np
 from headcount import Pilot, forecast, simulate
 from headcount.checks import run_checks
 
-STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013", "HC020")
+STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013", "HC020", "HC021")
 
 
 def found(pilot, **asked):

@@ -155,7 +155,7 @@ def result():
 def pages(result, tmp_path_factory):
     """One page of each kind."""
     folder = tmp_path_factory.mktemp("pages")
-    result.save(folder / "forecast.html")
+    result.save(folder / "forecast.html", other_methods=True)
     with pytest.warns(headcount.ExtrapolationWarning):
         found = headcount.compare(
             {report_pages.SCRIPT: report_pages.make_pilot(), "=old": report_pages.make_pilot(0.8)},

@@ -8,6 +8,7 @@ import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount.backtesting import backtest
 from headcount.estimators import METHODS, ProbitNormal
+from headcount.wording import percent
 
 QUICK = ("--repeats", "2")
 
@@ -55,15 +56,22 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     lines = answer("backtest", larger, *QUICK, "--tolerance", "0.3").splitlines()
     held = backtest(headcount.load(larger), repeats=2, tolerance=0.3)
     assert lines[0] == (
-        f"Pilot: 100 classes, 100 probes; {held.observed:.0%} of probes find the right class. "
-        "Method: auto."
+        f"Pilot: 100 classes, 100 probes; {percent(float(held.observed))} of probes find the right "
+        "class. Method: auto."
     )
     assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
     first = held.steps[0]
-    within = f"{first.coverage:.0%}"
+    within = percent(float(first.coverage))
     assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}", within]
     assert lines[-1] == held.sentences()[-1]
     assert "10 times the pilot are supported (1,000 classes)" in lines[-1]
+
+
+def test_the_column_of_coverage_names_the_level(larger, answer):
+    lines = answer("backtest", larger, *QUICK, "--confidence", "0.75").splitlines()
+    held = backtest(headcount.load(larger), repeats=2, confidence=0.75)
+    assert lines[3].rstrip().endswith("within its 75% interval")
+    assert lines[4].split()[-1] == f"{held.steps[0].coverage:.0%}"
 
 
 def test_counts_say_what_is_missing(counts, answer):
@@ -82,6 +90,24 @@ def test_all_leaves_out_what_the_pilot_does_not_allow(counts, run):
     for name in refused:
         assert f"headcount: note: {name} is left out: method {name} needs scores" in err
     assert "supported up to" in out
+
+
+def test_json_says_what_was_left_out(counts, run, tmp_path):
+    words = ("--repeats", "1", "--method", "all", "--json")
+    code, out, err = run("backtest", counts, *words)
+    notes = [line.removeprefix("headcount: note: ") for line in err.splitlines()]
+    left_out = [note for note in notes if " is left out: " in note]
+    assert code == 0 and left_out
+    assert read_json(out)["warnings"][-len(left_out) :] == left_out
+
+
+def test_json_says_that_nothing_was_drawn(tmp_path, run):
+    scores, labels = make_scores()
+    few = labels < 8
+    small = write_npz(tmp_path, scores=scores[few][:, :8], labels=labels[few])
+    _, out, err = run("backtest", small, "--json", "--plot", tmp_path / "steps.png")
+    assert "nothing was drawn" in err
+    assert any("nothing was drawn" in text for text in read_json(out)["warnings"])
 
 
 def test_methods_are_shown_from_best_to_worst(larger, answer):

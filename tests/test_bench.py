@@ -100,7 +100,8 @@ def test_progress_counts_tasks_and_nothing_inside_them(settings, whole):
     with watching(lambda *report: heard.append(report)):
         conduct("x", tasks, {}, settings)
         conduct("x", [*tasks, Task("more", dict)], {}, settings)
-    assert heard == [("x", 1, 3), ("x", 2, 3), ("x", 3, 3), ("x", 4, 4)]
+    told = [(0, 3), (1, 3), (2, 3), (3, 3), (3, 4), (4, 4)]
+    assert heard == [("x", *counts) for counts in told]
 
 
 def test_two_tasks_may_not_share_a_key(settings):
@@ -216,9 +217,8 @@ def test_a_failed_picture_leaves_no_piece_behind(tmp_path):
     (tmp_path / "x.png").write_bytes(b"old")
 
     class Figure:
-        def savefig(self, name, dpi):
-            with open(name, "wb") as stream:
-                stream.write(b"half")
+        def savefig(self, stream, dpi, format):
+            stream.write(b"half")
             raise OSError("disk full")
 
     results = Results("x", "about", 0, {}, [{"a": 1}])
@@ -245,7 +245,7 @@ def test_several_pictures_get_a_file_each_and_none_may_be_an_input(tmp_path):
 
 def test_text_in_csv_is_no_formula_and_numbers_stay_numbers(tmp_path):
     class Figure:
-        def savefig(self, name, dpi):
+        def savefig(self, stream, dpi, format):
             pass
 
     rows = [{"text": "=1+1", "number": -0.5, "none": None}]

@@ -33,7 +33,7 @@ TABLE1 = ("table1", "pilot.npz", "--pilot-classes", "4,8", "--repeats", 2, *SMAL
 def test_table1_command(run, tmp_path):
     code, out, err = run(*TABLE1, "--probes-per-class", 2)
     assert (code, err) == (0, "")
-    home = tmp_path / "benchmarks" / "results" / "table1"
+    home = tmp_path / "bench-results" / "table1"
     found = json.loads((home / "table1.json").read_text())
     assert found["options"]["probes_per_class"] == 2
     assert found["options"]["n_probes"] == 24
@@ -44,6 +44,21 @@ def test_table1_command(run, tmp_path):
     assert [line[7] for line in lines] == [f"{row['rmse']:.4f}" for row in found["rows"]]
     assert "4 tasks, 0 of them done before" in out
     assert "4 tasks, 4 of them done before" in run(*TABLE1, "--probes-per-class", 2)[1]
+
+
+@pytest.mark.parametrize("here", [".", "benchmarks"])
+def test_committed_results_are_never_the_default(run, here, tmp_path, monkeypatch):
+    """Neither from the root of a checkout nor from the folder beside them."""
+    kept = tmp_path / "benchmarks" / "results" / "table1"
+    kept.mkdir(parents=True)
+    (kept / "table1.json").write_text("committed")
+    monkeypatch.chdir(tmp_path / here)
+    words = [tmp_path / "pilot.npz" if word == "pilot.npz" else word for word in TABLE1]
+    code, _, err = run(*words)
+    assert (code, err) == (0, "")
+    assert [path.name for path in kept.iterdir()] == ["table1.json"]
+    assert (kept / "table1.json").read_text() == "committed"
+    assert (tmp_path / here / "bench-results" / "table1" / "table1.json").exists()
 
 
 def test_telugu_command(run, folder, tmp_path):

@@ -59,9 +59,10 @@ def test_printed_numbers_are_the_papers(folder, settings):
 def test_telugu_refuses_folders_without_files(tmp_path, folder):
     with pytest.raises(DataError, match="no folder"):
         telugu.score_files(tmp_path / "nowhere")
-    (folder / "telugu_truth.json").write_text("[1]")
-    with pytest.raises(DataError, match="accuracies"):
-        telugu.score_files(folder)
+    for text in ("[1]", "[" * 100_000):
+        (folder / "telugu_truth.json").write_text(text)
+        with pytest.raises(DataError, match="accuracies"):
+            telugu.score_files(folder)
     (folder / "telugu_truth.json").unlink()
     with pytest.raises(DataError, match="no file"):
         telugu.score_files(folder)

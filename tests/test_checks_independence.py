@@ -7,6 +7,7 @@ from scipy.stats import rankdata
 from check_pilots import found, scores, vectors
 from headcount import Favorability, Pilot, observe
 from headcount.checks import run_checks
+from headcount.wording import percent
 
 
 def copies(n_copies, blur=0.01, seed=0):
@@ -108,7 +109,10 @@ def test_groups_of_unequal_accuracy_are_found():
     pilot = uneven(0.3)
     message = found(pilot)["HC013"]
     right = (pilot.losses == 0).reshape(2, 150).mean(axis=1)
-    assert f"{right[1]:.0%} right in written, {right[0]:.0%} in printed" in message
+    assert (
+        f"{percent(float(right[1]))} right in written, {percent(float(right[0]))} in printed"
+        in message
+    )
 
 
 def test_groups_of_equal_accuracy_pass():

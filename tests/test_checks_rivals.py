@@ -6,6 +6,7 @@ import pytest
 from check_pilots import found, scores, vectors
 from headcount import Pilot
 from headcount.checks import case, rivals
+from headcount.wording import percent
 
 
 def planted(n_pairs, seed=0, near=0.03, **options):
@@ -125,7 +126,10 @@ def test_a_hub_is_found_and_named():
     biased[:, 5] += 12
     pilot = Pilot.from_scores(biased, labels, class_names=names)
     rate = (biased[:, 5] > biased[np.arange(len(labels)), labels])[labels != 5].mean()
-    assert f"1 class scores high whatever is shown (c5 beats {rate:.0%} " in found(pilot)["HC008"]
+    assert (
+        f"1 class scores high whatever is shown (c5 beats {percent(float(rate))} "
+        in found(pilot)["HC008"]
+    )
     assert "HC008" not in found(Pilot.from_scores(values, labels))
 
 
@@ -136,7 +140,7 @@ def test_several_hubs_are_listed_by_their_wins():
     beaten = values > values[np.arange(len(labels)), labels][:, None]
     rates = {c: beaten[labels != c, c].mean() for c in (3, 50, 70, 90)}
     order = sorted(rates, key=lambda c: -rates[c])
-    listed = ", ".join(f"{c} beats {rates[c]:.0%}" for c in order[:3])
+    listed = ", ".join(f"{c} beats {percent(float(rates[c]))}" for c in order[:3])
     message = found(Pilot.from_scores(values, labels, higher_is_better=True))["HC008"]
     assert f"4 classes score high whatever is shown ({listed} of the probes" in message
     assert "and 1 more" in message and f"{order[3]} beats" not in message

@@ -8,6 +8,7 @@ import pytest
 from check_pilots import found, scores, vectors
 from headcount import DataError, Favorability, Pilot, load, observe
 from headcount.checks import run_checks
+from headcount.wording import percent
 
 LAW = Favorability([0.01], [1.0])
 
@@ -34,7 +35,10 @@ def test_classes_that_get_harder_are_found():
     message = alarm(values, labels, order)
     right = values.argmax(axis=1) == labels
     early, late = right[labels < 30].mean(), right[labels >= 30].mean()
-    assert f"they get harder ({early:.0%} right in its first half, {late:.0%} in its" in message
+    assert (
+        f"they get harder ({percent(float(early))} right in its first half, {percent(float(late))} in its"
+        in message
+    )
     assert "easier" in alarm(values, labels, -order)
 
 
@@ -44,8 +48,11 @@ def test_classes_that_win_more_often_are_found():
     rate = beaten.sum(axis=0) / (len(labels) - 4)
     message = alarm(values, labels, order)
     assert "they beat others more often " in message
-    assert f"({rate[:30].mean():.0%} of the probes of others in its first half, " in message
-    assert f"{rate[30:].mean():.0%} in its last" in message
+    assert (
+        f"({percent(float(rate[:30].mean()))} of the probes of others in its first half, "
+        in message
+    )
+    assert f"{percent(float(rate[30:].mean()))} in its last" in message
     assert "they beat others less often" in alarm(values, labels, -order)
 
 

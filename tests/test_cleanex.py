@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy.special import expit
 from sklearn.base import clone
 
@@ -10,6 +9,8 @@ from headcount import AssumptionWarning, ParameterError, Pilot, observe, simulat
 from headcount.errors import MissingExtraError
 from headcount.estimators import CleaneX, CleaneXFast, cleanex_fast, marquardt, networks
 from headcount.threads import watching
+
+torch = pytest.importorskip("torch")
 
 SMALL = {"layers": (32, 16), "learning_rate": 3e-3, "iterations": 300, "device": "cpu"}
 KS = np.array([2, 5, 20, 40, 200, 2000])

@@ -132,11 +132,12 @@ def test_json_is_pure_even_where_a_warning_is_given(pilot, run):
     assert [f"headcount: warning: {text}\n" for text in found["warnings"]] == [err]
 
 
-def test_json_repeats_what_was_said_while_reading(tmp_path, run):
+@pytest.mark.parametrize("command", [("forecast", "--classes", 100), ("observe",)])
+def test_json_repeats_what_was_said_while_reading(tmp_path, run, command):
     (tmp_path / "run").write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nr Q0 a 1 1 t\nr Q0 b 2 2 t\n")
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 1\nr 0 a 1\n")
     files = [tmp_path / "run", "--qrels", tmp_path / "qrels", "--n-classes", 50]
-    code, out, err = run("forecast", *files, "--classes", 100, "--json")
+    code, out, err = run(command[0], *files, *command[1:], "--json")
     assert code == 0
     assert "1 of 2 queries have several relevant documents" in err
     assert any("several relevant documents" in text for text in read_json(out)["warnings"])
@@ -253,7 +254,7 @@ def test_observe_shows_a_summary_and_a_table(tmp_path, answer):
     path = write_npz(tmp_path, class_names=[f"name{i}" for i in range(N_CLASSES)])
     out = answer("observe", path)
     scores, labels = make_scores()
-    share = f"{np.mean(scores.argmax(axis=1) == labels):.0%}"
+    share = percent(float(np.mean(scores.argmax(axis=1) == labels)))
     assert out.startswith("20 classes, 60 probes\n")
     assert f"{share} among all 20 classes" in out
     lost = (scores > scores[np.arange(N_PROBES), labels][:, None]).sum(axis=1).reshape(-1, 3)
@@ -320,13 +321,13 @@ def test_capacity_in_words(pilot, answer):
     assert third == "100%: even two classes are too many."
 
 
-def test_capacity_has_limits(pilot, answer, run):
+def test_capacity_has_limits(pilot, run):
     targets = ["--target", "0.8", "--target", "0.4", "--target", "0.001"]
     options = [*targets, "--method", "exponential", "--confidence", "0.8"]
     made = same_as_the_library(pilot, classes=20, method="exponential", confidence=0.8)
     limits = [made.capacity_interval(target) for target in (0.8, 0.4, 0.001)]
     assert limits[2][1] == float("inf")
-    found = read_json(answer("capacity", pilot, *options, "--json"))["capacity"]
+    found = read_json(run("capacity", pilot, *options, "--json")[1])["capacity"]
     assert [row["lower"] for row in found] == [low for low, _ in limits]
     assert [row["upper"] for row in found] == [limits[0][1], limits[1][1], None]
     code, out, err = run("capacity", pilot, *options)
@@ -336,6 +337,24 @@ def test_capacity_has_limits(pilot, answer, run):
     for line, (low, high) in zip((first, second), limits, strict=False):
         assert line.endswith(f"; 80% interval {about(low)} to {about(high)}.")
     assert third.endswith(f"; 80% interval {about(limits[2][0])} or more.")
+
+
+def test_capacity_json_holds_what_was_warned_of(pilot, run):
+    options = ["--target", "0.001", "--method", "exponential"]
+    code, out, err = run("capacity", pilot, *options, "--json")
+    found = read_json(out)
+    assert code == 0
+    assert "the back-test supports forecasts up to" in found["warnings"][-1]
+    assert [f"headcount: warning: {text}" for text in found["warnings"]] == err.splitlines()
+    spoken = run("capacity", pilot, *options)[2].splitlines()
+    assert spoken[: len(found["warnings"])] == err.splitlines()
+    made = same_as_the_library(pilot, classes=20, method="exponential")
+    assert found["checks"] == [check.to_dict() for check in made.checks]
+
+
+def test_capacity_within_what_is_supported_warns_of_nothing(pilot, answer):
+    options = ["--target", "0.8", "--method", "exponential", "--json"]
+    assert read_json(answer("capacity", pilot, *options))["warnings"] == []
 
 
 def test_methods_lists_every_method_and_the_default(answer):

@@ -384,6 +384,6 @@ class Booby:
 def test_pickled_code_does_not_run(tmp_path, refused):
     trap = np.empty(1, object)
     trap[0] = Booby(tmp_path / "sprung")
-    message = refused("observe", write_npz(tmp_path, extra=trap))
+    message = refused("observe", write_npz(tmp_path, class_names=trap))
     assert "pickled" in message
     assert not (tmp_path / "sprung").exists()

@@ -174,7 +174,7 @@ def slow_work():
 def test_progress_is_shown_on_a_terminal(screen, monkeypatch):
     screen.switch_on()
     monkeypatch.setattr(terminal, "PATIENCE", 0.05)
-    with terminal.progress():
+    with terminal.progress("Testing"):
         slow_work()
     assert "Counting" in screen.getvalue()
 
@@ -188,6 +188,6 @@ def test_quick_work_shows_no_progress(screen, pilot, capsys):
 
 def test_no_progress_where_nobody_watches(monkeypatch, capsys):
     monkeypatch.setattr(terminal, "PATIENCE", 0.05)
-    with terminal.progress():
+    with terminal.progress("Testing"):
         slow_work()
     assert capsys.readouterr().err == ""

@@ -351,3 +351,34 @@ def test_pilots_averaged_in_different_ways_are_warned_of():
     pilots = {way: Pilot.from_scores(scores, labels, average=way) for way in ("macro", "micro")}
     with pytest.warns(headcount.AssumptionWarning, match="different average"):
         compare(pilots, 12, **QUICK)
+
+
+# -- who comes first -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("r", [-0.7, 0.0, 0.4, 0.98])
+def test_limits_of_a_difference_change_sides_with_the_systems(r):
+    rng = np.random.default_rng(2)
+    middles, errors = rng.normal(size=(2, 50)), rng.uniform(0.01, 1, size=(2, 50))
+    found, turned = gap(middles, errors, r), gap(middles[::-1], errors[::-1], r)
+    for level in (0.5, 0.9, 0.99):
+        lower, upper = found.interval(level)
+        np.testing.assert_allclose(turned.interval(level), (-upper, -lower), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(turned.chance(), 1 - found.chance(), rtol=0, atol=1e-12)
+
+
+@QUIET
+def test_a_comparison_is_the_same_whoever_comes_first():
+    pilots = two_systems(5, 30)
+    pilots["C"] = simulate.isotropic_gaussian(40, sigma=0.8, random_state=0).pilot
+    ks = [10, 30, 90, 900]
+    one, two = (compare(dict(p), ks, **QUICK) for p in (pilots.items(), reversed(pilots.items())))
+    for pair in one.pairs:
+        turned = two.pair(pair.second, pair.first)
+        np.testing.assert_allclose(
+            [turned.difference, turned.lower, turned.upper, turned.chance],
+            [-pair.difference, -pair.upper, -pair.lower, 1 - pair.chance],
+            rtol=0,
+            atol=1e-12,
+        )
+        assert turned.crossing == pair.crossing

@@ -331,7 +331,7 @@ CSR = {"format": b"csr", "data": np.ones(1), "shape": (4, 4)}
         ({"cost": np.array([None])}, "pickled Python objects"),
         ({"cost": np.eye(4) - 1, "class_names": NAMES[:3]}, "3 class names for costs of shape (4, 4)"),
         ({"cost": np.eye(3), "class_names": NAMES[:3]}, "1 of 4 rows are classes of the pilot without"),
-        ({"cost": np.eye(2), "class_names": ["a", "a"]}, "1 names occur more than once"),
+        ({"cost": np.eye(2), "class_names": ["a", "a"]}, "1 name occurs more than once"),
         ({"cost": np.zeros((3, 4))}, "shape 3 x 4 for 4 classes"),
         ({**CSR, "format": b"dia", "offsets": [0]}, "kind 'dia'; save it as CSR"),
         ({**CSR, "indices": [9], "indptr": [0, 1, 1, 1, 1]}, "do not fit together"),

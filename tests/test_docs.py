@@ -9,7 +9,11 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import headcount
+from headcount.wording import percent
 
 DOCS = Path(__file__).parent.parent / "docs"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
@@ -35,13 +39,16 @@ def run_command(line: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, env=wide, check=True).stdout
 
 
-@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md"])
+@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md", "own-method.md"])
 def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     said = ""
     shown = 0
     for kind, body in blocks(page):
+        named = re.match(r"# (\w+\.py)\n", body)  # a block that is a file
+        if named is not None:
+            (tmp_path / named[1]).write_text(body, encoding="utf-8")
         if kind == "python":
             assert not said, f"{page} does not show what was printed: {said}"
             said = run_python(body, names)
@@ -53,3 +60,26 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch) -> Non
             said, shown = "", shown + 1
     assert not said
     assert shown
+
+
+def test_the_first_picture_is_described_as_it_is() -> None:
+    """README.md and docs/index.md draw the forecast of `headcount demo` beside the truth."""
+    everything = headcount.datasets.load_hangul()
+    drawn = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
+    last, truth = everything.n_classes, headcount.observe(everything)
+    with pytest.warns(headcount.ExtrapolationWarning):
+        made = headcount.forecast(everything.subset(drawn), classes=last)
+    k = np.unique(np.geomspace(500, last, 60).astype(int))
+    _, upper = made.interval(k)
+    above = truth.accuracy(k) - upper
+    assert (above > 0).mean() > 0.5 and np.abs(above).max() < 0.05
+    low, high = (percent(float(limit)) for limit in made.interval(last))
+    words = (
+        "Accuracy against classes. Measured: from nearly 100% at 2 classes to "
+        f"{percent(float(made.accuracy(500)))} at 500, the pilot. Forecast: on to "
+        f"{percent(float(made.accuracy(last)))} at {last:,}, with a band from {low} to {high}. "
+        "Truth: a line along the upper edge of the band, mostly just above it, to "
+        f"{percent(float(truth.accuracy(last)))} at {last:,}."
+    )
+    assert f"![{words}](docs/demo.png)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert (DOCS / "index.md").read_text(encoding="utf-8").count(f":alt: {words}\n") == 2

@@ -18,6 +18,7 @@ from headcount import (
     simulate,
 )
 from headcount.estimators import ProbitNormal, Regression
+from headcount.wording import percent
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,8 @@ def test_observed_up_to_the_pilot_and_fitted_beyond(pilot, result):
     np.testing.assert_allclose(result.accuracy([201, 10_000]), law.accuracy([201, 10_000]))
     np.testing.assert_array_equal(result.top(3, [7, 200]), observe(pilot).top(3, [7, 200]))
     np.testing.assert_allclose(result.top(3, [300]), law.top(3, [300]))
-    assert result.accuracy(10_000).shape == ()
+    assert type(result.accuracy(10_000)) is type(result.top(3, 7)) is float
+    assert result.accuracy([10_000]).shape == result.top(3, [7]).shape == (1,)
 
 
 def test_every_public_name_can_be_had():
@@ -132,6 +134,12 @@ def test_impossible_numbers_of_classes_are_refused(pilot, classes):
 def test_impossible_confidence_is_refused(pilot):
     with pytest.raises(ParameterError, match="confidence"):
         forecast(pilot, classes=300, confidence=90)
+
+
+@pytest.mark.parametrize("level", [1e-300, 0.0099, 0.99999, math.nan, "high", None])
+def test_a_level_that_says_nothing_is_refused(pilot, level):
+    with pytest.raises(ParameterError, match=r"between 0\.01 and 0\.9999"):
+        forecast(pilot, classes=300, confidence=level)
 
 
 def test_far_forecasts_warn(pilot):
@@ -245,6 +253,46 @@ def test_spoiled_json_is_refused(result, spoil):
         Forecast.from_json(text)
 
 
+@pytest.mark.parametrize(
+    "changed, words",
+    [
+        ({"n_probes": 1e308}, "n_probes must be at most 1e.15, but is 1e.308"),
+        ({"n_probes": 0}, "n_probes must be at least 1"),
+        ({"confidence": 1e-300}, "confidence must lie between 0.01 and 0.9999"),
+        ({"confidence": 1 - 1e-16}, "confidence must lie between 0.01 and 0.9999"),
+        ({"confidence": 10**400}, "confidence must lie between 0.01 and 0.9999"),
+        ({"method": [10**300]}, "text was expected"),
+        ({"state": {"classes": []}}, "names no number of classes"),
+        ({"state": {"classes": {}}}, "a list was expected"),
+        ({"state": {"classes": [1e308]}}, "past 1e.15"),
+        ({"state": {"classes": [0]}}, "at least 1"),
+        ({"state": {"n_rivals": 1e308}}, "n_rivals must be at most"),
+        ({"state": {"uncertainty": {"n_probes": 1e17}}}, "n_probes .* no list of sound numbers"),
+        ({"state": {"uncertainty": {"probes_per_class": 1e308}}}, "no list of sound numbers"),
+        ({"state": {"uncertainty": {"model": {"power": 1e308}}}}, "power .* no list of sound"),
+        ({"state": {"uncertainty": {"model": {"growth": 1e15}}}}, "growth .* no list of sound"),
+        ({"state": {"backtest": {"n_classes": 1e308}}}, "n_classes must be at most"),
+    ],
+)
+def test_nonsense_in_json_gets_one_sentence(banded, changed, words):
+    held = _changed(json.loads(banded.to_json()), changed)
+    with pytest.raises(DataError, match=words) as refused:
+        Forecast.from_json(json.dumps(held))
+    assert len(str(refused.value)) < 250 and str(refused.value).endswith(".")
+
+
+def _changed(held, changed):
+    if not isinstance(changed, dict) or not changed:
+        return changed
+    return held | {name: _changed(held[name], value) for name, value in changed.items()}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"schema":' * 100_000])
+def test_deep_nesting_gets_one_sentence(text):
+    with pytest.raises(DataError, match="nested too deeply"):
+        Forecast.from_json(text)
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"schema": NaN}', "null"])
 def test_text_that_is_no_forecast_is_refused(text):
     with pytest.raises(DataError):
@@ -272,11 +320,12 @@ def test_save_writes_json_and_pictures(result, tmp_path):
 
 
 def test_repr_gives_limits(banded):
-    low, high = (f"{float(limit):.0%}" for limit in banded.interval(400))
+    low, high = (percent(float(limit)) for limit in banded.interval(400))
     within = f"90% interval {low[:-1]}-{high}"
-    assert f"At 400 classes: {banded.accuracy(400):.0%} ({within})." in repr(banded)
-    low, high = (f"{float(limit):.0%}" for limit in banded.interval(50))
-    assert f"{banded.accuracy(50):.0%} (measured, 90% interval {low[:-1]}-{high})." in repr(banded)
+    assert f"At 400 classes: {percent(float(banded.accuracy(400)))} ({within})." in repr(banded)
+    low, high = (percent(float(limit)) for limit in banded.interval(50))
+    within = f"measured, 90% interval {low[:-1]}-{high}"
+    assert f"{percent(float(banded.accuracy(50)))} ({within})." in repr(banded)
 
 
 def test_repr_is_readable(result):
@@ -303,7 +352,7 @@ def test_plot_draws_the_parts(result):
 
     display = result.plot(target=0.5)
     labels = [line.get_label() for line in display.ax_.get_lines()]
-    assert labels[:4] == ["measured", "forecast", "pilot, 200 classes", "guessing"]
+    assert labels == ["measured", "forecast", "pilot, 200 classes", "target, 50%"]
     measured, beyond = display.ax_.get_lines()[:2]
     assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
     assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()

@@ -174,7 +174,8 @@ def test_an_error_nobody_thought_of_fails_closed(pilot, refused, monkeypatch):
 
     monkeypatch.setattr("headcount.forecasting.forecast", burst)
     message = refused("gate", pilot, "--classes", "20", "--min", "0.5")
-    assert "could not be judged (ZeroDivisionError: by zero)" in message
+    assert "a mistake in headcount (ZeroDivisionError: by zero)" in message
+    assert "set HEADCOUNT_TRACEBACK=1 to see where" in message
 
 
 # -- the command: what it prints -------------------------------------------------------------------
@@ -292,3 +293,18 @@ def test_an_output_that_is_an_input_is_refused(pilot, refused, baseline, which):
 def test_an_output_that_cannot_be_written_is_refused_first(pilot, refused, tmp_path):
     words = ("--min", "0.5", "--junit", tmp_path / "nowhere" / "gate.xml")
     assert "no folder nowhere" in refused("gate", pilot, "--classes", "20", *words)
+
+
+@pytest.mark.parametrize(
+    "spoil, words",
+    [
+        (lambda text: "[" * 100_000, "nested too deeply"),
+        (lambda text: json.dumps(json.loads(text) | {"n_probes": 1e308}), "at most 1e+15"),
+        (lambda text: json.dumps(json.loads(text) | {"schema": 10**300}), "schema 1000"),
+    ],
+)
+def test_nonsense_in_a_baseline_gets_one_sentence(pilot, run, baseline, spoil, words):
+    baseline.write_text(spoil(baseline.read_text()))
+    code, out, err = run("gate", pilot, "--classes", "20", "--baseline", baseline, *QUICK)
+    assert (code, out) == (2, "") and words in err
+    assert err.startswith("headcount: error: baseline.json") and len(err) < 250

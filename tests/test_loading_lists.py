@@ -117,6 +117,9 @@ def test_trec_needs_the_size_of_the_collection(trec):
         (RUN, "q1 0 d9 1\nq2 0 d1 1\n", 3, "n_classes is 3"),
         ("q1 Q0 d1 1\n", "q1 0 d1 1\n", 9, "run.trec: line 1 has 4 cells; .*query Q0 document"),
         (RUN, "q1 0 d2 1\nq2 d1 1\n", 9, "qrels.txt: line 2 has 3 cells; .*query iteration"),
+        (RUN, "q1 0 d2 1\nq2 0 d1 1 1\n", 9, "qrels.txt: line 2 has 5 cells"),
+        ("q1 Q0 d1 1 9.0\n", "q1 0 d1 1\n", 9, "run.trec: line 1 has 5 cells"),
+        (RUN + "\nq1 Q0 d 7 4 6.0 t\n", "q1 0 d2 1\n", 9, "run.trec: line 7 has 7 cells"),
         (RUN + "\nq1 Q0 d1 1 high t\n", "q1 0 d2 1\n", 9, "line 7 has score 'high'"),
         (RUN + "q1 Q0 d7 1 nan t\n", "q1 0 d2 1\n", 9, "line 6 has score 'nan'"),
         (RUN + "q1 Q0 d1 4 6.0 t\n", "q1 0 d2 1\n", 9, "line 6 lists document d1 again .*q1"),
@@ -127,6 +130,22 @@ def test_trec_needs_the_size_of_the_collection(trec):
 def test_broken_trec_files_are_refused(trec, run, qrels, n_classes, phrase):
     with pytest.raises(HeadcountError, match=phrase):
         load(**trec(run, qrels), n_classes=n_classes)
+
+
+# Characters that Python takes for space, or for the end of a line, inside a name.
+SPACES = ["\u00a0", "\u3000", "\x1c", "\x85", "\u2028", "\x0b", "\x0c", "\r"]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=ascii)
+def test_trec_cells_end_at_blanks_and_tabs_only(tmp_path, space, end):
+    run = f"q1 Q0 a{space}b 1 2.0 t\nq1\tQ0 \t c 2 3.0 t \n\nz{space}2 Q0 c 3 1.0 t\n"
+    qrels = f"q1 0 a{space}b 1\nz{space}2 0 c 1\n"
+    for name, content in (("run", run), ("qrels", qrels)):
+        (tmp_path / name).write_bytes(content.replace("\n", end).encode())
+    pilot = load(tmp_path / "run", qrels=tmp_path / "qrels", n_classes=100)
+    assert counts(pilot) == ([1, 0], [0, 0])
+    assert not pilot.censored.any()
 
 
 @pytest.mark.parametrize("which", ["path", "qrels"])
@@ -157,11 +176,72 @@ def test_neighbour_lists(npz):
 
 
 def test_neighbour_lists_are_distances_unless_stated(npz):
-    lists = {"ids": [[3, 5, 6]], "distances": [[0.9, 0.8, 0.1]], "labels": [3], "n_classes": 9}
+    lists = {"ids": [[3, 5, 6]], "distances": [[0.8, 0.1, 0.9]], "labels": [3], "n_classes": 9}
+    assert load(npz(**lists)).losses.tolist() == [1]
+    lists["distances"] = [[0.9, 0.1, 0.8]]
     assert load(npz(**lists)).losses.tolist() == [2]
     assert load(npz(**lists), higher_is_better=True).losses.tolist() == [0]
     assert load(npz(**lists, higher_is_better=True)).losses.tolist() == [0]
     assert load(npz(**lists, higher_is_better=True), higher_is_better=False).losses.tolist() == [2]
+
+
+# Best first, as an inner-product index returns them; a few entries out of place, and padding.
+SIMILARITIES = {
+    "sorted": ([[3, 5, 6], [1, 0, 2]], [[0.9, 0.8, 0.1], [0.7, 0.7, 0.2]]),
+    "with padding": ([[3, 5, -1], [1, 0, 2]], [[0.9, 0.8, 9e9], [0.7, 0.7, 0.2]]),
+    "nearly sorted": ([list(range(31))], [[*np.linspace(1, 0, 30), 0.5]]),
+}
+
+
+@pytest.mark.parametrize("case", SIMILARITIES)
+def test_lists_read_upside_down_are_refused(npz, case):
+    ids, values = SIMILARITIES[case]
+    lists = {"ids": ids, "labels": [row[0] for row in ids], "n_classes": 99}
+    distances = (1 - np.array(values)).tolist()
+    with pytest.raises(DataError, match=r"fall .*higher_is_better=True \(--higher-is-better\)"):
+        load(npz(**lists, distances=values))
+    with pytest.raises(DataError, match=r"rise .*higher_is_better=False \(--lower-is-better\)"):
+        load(npz(**lists, distances=distances, higher_is_better=True))
+    assert load(npz(**lists, distances=distances)).losses.tolist() == [0] * len(ids)
+    stated = load(npz(**lists, distances=values), higher_is_better=True)
+    assert stated.losses.tolist() == [0] * len(ids)
+
+
+@pytest.mark.parametrize("distances", [[[1.0, 1.0], [2.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]]])
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_lists_in_no_order_prove_no_direction(npz, distances, higher_is_better):
+    path = npz(**NEIGHBOURS | {"distances": distances}, n_classes=9)
+    assert load(path, higher_is_better=higher_is_better).n_probes == 2
+
+
+def test_the_command_line_names_the_option_for_an_inner_product_index(npz, run, refused):
+    ids, values = SIMILARITIES["sorted"]
+    path = npz(ids=ids, distances=values, labels=[3, 1], n_classes=99)
+    assert "--higher-is-better" in refused("observe", path)
+    assert run("observe", path, "--higher-is-better")[0] == 0
+
+
+@pytest.mark.parametrize("names", [{}, {"gallery_labels": ["a", "b", "b"], "labels": ["a", "b"]}])
+def test_a_gallery_row_twice_in_a_list_is_refused(npz, names):
+    path = npz(**NEIGHBOURS | {"ids": [[0, 1], [2, 2]]} | names, n_classes=9)
+    with pytest.raises(DataError, match=r"ids: 1 of 2 rows name a gallery row twice .*row 1, id 2"):
+        load(path)
+
+
+def test_a_class_may_be_in_a_list_of_names_twice(npz):
+    path = npz(ids=[["ant", "ant", "bee"]], distances=[[1, 2, 3]], labels=["bee"], n_classes=5)
+    assert load(path).losses.tolist() == [1]
+
+
+def test_padding_may_be_in_a_list_twice(npz):
+    path = npz(ids=[[4, -1, -1]], distances=[[1, np.inf, np.inf]], labels=[4], n_classes=5)
+    assert load(path).losses.tolist() == [0]
+
+
+def test_ids_that_would_wrap_around_are_refused(npz):
+    ids = np.array([[0, 1], [1, 2**64 - 1]], np.uint64)
+    with pytest.raises(DataError, match=r"ids: 1 of 2 rows hold a row number of 2\*\*63.*row 1"):
+        load(npz(**NEIGHBOURS | {"ids": ids}, n_classes=9))
 
 
 def test_neighbour_n_classes_option_overrides_the_file(npz):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -201,7 +203,7 @@ def test_n_classes_as_an_array_of_one(npz):
     assert load(npz(losses=[0, 3], n_classes=[9])).n_classes == 9
 
 
-@pytest.mark.parametrize("wrong", [[9, 10], 9.5, "many"])
+@pytest.mark.parametrize("wrong", [[9, 10], 9.5, "many", 1e300, np.uint64(2**63 + 5), "1e300"])
 def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
     with pytest.raises(HeadcountError, match="n_classes"):
         load(npz(losses=[0, 3], n_classes=wrong))
@@ -217,6 +219,7 @@ def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
         ({"losses": [0, 1], "ties": [1], "n_classes": 9}, "1 ties for 2 losses"),
         ({"losses": [0, 1], "labels": [1], "n_classes": 9}, "1 labels for 2 losses"),
         ({"losses": [0, 1], "censored": [0, 2], "n_classes": 9}, "censored must be"),
+        ({"losses": [0], "censored": np.zeros(1, "V8"), "n_classes": 9}, "censored must be"),
         ({"losses": [0, 1], "ties": [0, 1], "censored": [0, 1], "n_classes": 9}, "censored and"),
         ({"losses": [0, 1, 1], "labels": [1, 2, 3], "n_classes": 2}, "labels name 3 classes"),
     ],
@@ -240,7 +243,29 @@ def test_a_member_over_the_memory_limit_is_refused(npz):
     path = npz(scores=SCORES, labels=LABELS)
     with pytest.raises(DataError, match=r"scores has shape \(4, 3\).*memory limit"):
         load(path, memory_limit=SCORES.nbytes - 1)
-    assert counts(load(path, memory_limit=SCORES.nbytes)) == COUNTS
+
+
+def test_the_memory_limit_holds_for_all_that_is_read_together(npz, npy):
+    path = npz(scores=SCORES, labels=LABELS, class_names=NAMES)
+    names = np.array(NAMES)
+    needed = SCORES.nbytes + LABELS.nbytes + names.nbytes
+    assert counts(load(path, memory_limit=needed)) == COUNTS
+    with pytest.raises(DataError, match="memory limit"):
+        load(path, memory_limit=needed - 1)
+    labels = npy("labels.npy", LABELS)  # mapped, so that it takes no memory
+    assert counts(load(path, labels=labels, memory_limit=needed - LABELS.nbytes)) == COUNTS
+
+
+def test_members_that_are_not_used_are_not_read(npz):
+    objects = np.array([{}, []], object)
+    spare = {"model": objects, "images": np.zeros(10**6), "gallery": np.zeros((9, 10**5))}
+    path = npz(scores=SCORES, labels=LABELS, **spare)
+    tracemalloc.start()
+    try:
+        assert counts(load(path, memory_limit=1000)) == COUNTS
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
 
 
 def test_bytes_that_are_no_text_are_refused_as_labels(npz):

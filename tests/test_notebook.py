@@ -13,7 +13,7 @@ import pytest
 from matplotlib import image, pyplot
 
 from headcount import Pilot, backtest, compare, forecast
-from headcount.wording import named
+from headcount.wording import named, percent, percent_range
 
 matplotlib.use("Agg")
 
@@ -120,14 +120,34 @@ def test_a_pilot_of_counts_alone():
     assert dict(page.rows)["probes a class"] == "not known (no labels)"
 
 
+def test_pictures_are_said_in_words(answers):
+    made, found, both = (answers[name] for name in ("forecast", "backtest", "comparison"))
+    right = {k: percent(float(made.accuracy(k))) for k in (2, 30, 60)}
+    other = percent(float(both.forecasts["b"].accuracy(60)))
+    told = ", ".join(
+        f"{percent(float(np.mean(step.forecasts)))} from {step.n_classes}" for step in found.steps
+    )
+    words = {name: Page(one._repr_html_()).pictures[0]["alt"] for name, one in answers.items()}
+    assert words == {
+        "pilot": f"Accuracy against classes, measured: {right[60]} among all 60 classes, "
+        f"{right[2]} between two.",
+        "forecast": "Accuracy against classes, with the 90% interval: "
+        f"measured {right[30]} at 30, measured {right[60]} at 60.",
+        "backtest": f"Accuracy among 60 classes: {right[60]} measured; forecast from fewer "
+        f"classes: {told}.",
+        "comparison": "Accuracy of each system against classes: "
+        f"{SPIKED} {right[60]} at 60, b {other} at 60.",
+    }
+
+
 def test_a_forecast_says_what_was_asked(answers):
     made = answers["forecast"]
     head, *rows = Page(made._repr_html_()).rows
     assert head == ["classes", "accuracy", "90% interval", ""]
     assert [row[0] for row in rows] == ["30", "60"] and rows[0][3] == "measured"
-    assert rows[0][1] == f"{made.accuracy(30):.0%}"
+    assert rows[0][1] == percent(float(made.accuracy(30)))
     low, high = made.interval(30)
-    assert rows[0][2] == f"{100 * low:.0f}-{high:.0%}"
+    assert rows[0][2] == percent_range(low, high)
     bare = forecast(spiked_pilot(), classes=70, method="no-change", intervals=False)
     head, *rows = Page(bare._repr_html_()).rows
     assert head == ["classes", "accuracy", ""] and rows[-1][::2] == ["70", "forecast"]

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import brute_risk
 from headcount import ParameterError, Pilot, observe
-from headcount.risk import observe_risk, observed_risk
+from headcount.risk import forecast_risk, observe_risk, observed_risk
 
 RULES = ("random", "lose", "win")
 
@@ -121,3 +121,24 @@ def test_the_curve_is_computed_once_and_says_what_it_is():
         curve.spent[0] = 1
     with pytest.raises(ParameterError, match="the pilot has 5 classes"):
         curve.risk(6)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_integers_past_the_reach_of_floats_are_told_apart(dtype, higher):
+    """Only the order within a row counts, and losses know it: so must costs."""
+    scores, labels, cost = brute_risk.small_pilot_parts(3, 6, 40)
+    small = np.argsort(np.argsort(scores, axis=1), axis=1) // 2  # with ties
+    far = (small + 2**60).astype(dtype)
+    near, there = (
+        Pilot.from_scores(values, labels, higher_is_better=higher)
+        for values in (small.astype(dtype), far)
+    )
+    assert there.losses.tolist() == near.losses.tolist()
+    expected = observed_risk(near, cost)
+    np.testing.assert_array_equal(observed_risk(there, cost), expected)
+    assert np.ptp(expected) > 0
+    np.testing.assert_array_equal(
+        forecast_risk(there, cost, 6).interval([3, 6]),
+        forecast_risk(near, cost, 6).interval([3, 6]),
+    )

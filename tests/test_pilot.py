@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -277,3 +280,100 @@ def test_fewer_probes_among_all_classes():
     assert counts.losses.tolist() == [4, 2] and counts.censored.tolist() == [True, False]
     with pytest.raises(DataError, match="no probe"):
         pilot.keep_probes([])
+
+
+def test_probes_to_keep_may_be_a_mask():
+    pilot = Pilot.from_scores(SCORES, LABELS)
+    expected = pilot.keep_probes([0, 2, 3])
+    for mask in ([True, False, True, True], pd.Series([True, False, True, True])):
+        kept = pilot.keep_probes(mask)
+        assert kept.losses.tolist() == expected.losses.tolist() == [0, 2, 0]
+        assert kept.labels.tolist() == [0, 2, 2]
+    assert pilot.keep_probes([3.0, 1.0]).labels.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "rows, words",
+    [
+        ([True, False], "mask has 2 entries for 4 probes"),
+        ([True] * 5, "mask has 5 entries for 4 probes"),
+        ([0.5, 1.0], "1 of 2 rows are not whole numbers"),
+        ([1.9, 2.9], "2 of 2 rows are not whole numbers"),
+        (
+            [0, 4],
+            "1 of 2 rows are outside the probes .first: row 1, position 4.; count from 0 to 3",
+        ),
+        ([-1, 0], "outside the probes .first: row 0, position -1"),
+        ([2, 1, 2], "1 of 3 rows were named before .first: row 2, position 2"),
+        (["a"], "plain list of positions"),
+        ([[0, 1]], "plain list of positions"),
+        ([False] * 4, "no probe"),
+    ],
+)
+def test_probes_that_cannot_be_kept_are_refused(rows, words):
+    with pytest.raises(DataError, match=words):
+        Pilot.from_scores(SCORES, LABELS).keep_probes(rows)
+
+
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        ([2.0**53, 2.0**53 + 2], "2 of 2 rows are past 2..53, where float64"),
+        ([2.0**63, 1.0], "1 of 2 rows are past 2..53"),
+        ([1e300, 1.0], "1 of 2 rows are past 2..53"),
+        ([1.0, -(2.0**60)], "1 of 2 rows are past 2..53"),
+        (np.array([2**24, 1], np.float32), "past 2..24, where float32"),
+        (np.array([2**63, 5], np.uint64), "1 of 2 rows are past 2..63 .* as text"),
+        ([2**63, -1], "past 2"),
+        ([2**70, 1], "past 2..63"),
+    ],
+)
+def test_labels_that_merge_are_refused(labels, words):
+    for make in (
+        lambda: Pilot.from_losses([0, 1], 10, labels=labels),
+        lambda: Pilot.from_embeddings([[0.0], [1.0]], labels, [[0.0], [1.0]], labels),
+    ):
+        with pytest.raises(DataError, match=words):
+            make()
+
+
+def test_large_whole_labels_are_kept_apart():
+    for dtype in (np.int64, np.uint64):
+        labels = np.array([2**53, 2**53 + 1, 2**63 - 1], dtype)
+        assert Pilot.from_losses([0, 1, 2], 10, labels=labels).class_names.tolist() == [
+            2**53, 2**53 + 1, 2**63 - 1,
+        ]  # fmt: skip
+    assert Pilot.from_losses([0, 1], 9, labels=[2.0**53 - 1, 1.0]).n_probes == 2
+
+
+@pytest.mark.parametrize("losses", [[2.0**63], np.array([2**63], np.uint64), [1e300]])
+def test_counts_past_the_integers_are_refused(losses):
+    with pytest.raises(DataError, match=r"1 of 1 rows are past 2\*\*63"):
+        Pilot.from_losses(losses, 10)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [lambda pilot: pickle.loads(pickle.dumps(pilot)), copy.copy, copy.deepcopy],
+    ids=["pickle", "copy", "deepcopy"],
+)
+def test_copies_are_immutable_too(again):
+    pilot = again(Pilot.from_scores(SCORES, LABELS, groups=["x", "y", "y"], order=[1.0, 2.0, 3.0]))
+    held = {name: value for name, value in vars(pilot).items() if isinstance(value, np.ndarray)}
+    assert {"losses", "ties", "censored", "labels", "class_names", "groups", "order"} < set(held)
+    for values in held.values():
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = values[1]
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        pilot.losses = np.zeros(4)
+    assert (
+        pilot.beats().classes.tolist() == Pilot.from_scores(SCORES, LABELS).beats().classes.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    "names, words", [("aab", "1 name occurs more"), ("aabb", "2 names occur more")]
+)
+def test_names_that_occur_twice_are_counted_in_good_grammar(names, words):
+    with pytest.raises(DataError, match=f"class names: {words} than once"):
+        Pilot.from_scores(np.eye(len(names)), list(names), class_names=list(names))

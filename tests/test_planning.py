@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 import headcount
-from command_line import N_CLASSES, read_json
+from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, simulate
 from headcount.planning import FEWEST, Plan, _Model, _options, _planned
 
@@ -19,7 +19,7 @@ Z = 1.7
 class Flat:
     """Stands for a forecast whose accuracy does not depend on the number of classes."""
 
-    confidence, method, n_classes, n_probes = 0.9, "flat", 100, 200
+    confidence, method, n_classes, n_probes, checks = 0.9, "flat", 100, 200, ()
 
     def accuracy(self, k):
         return np.full(np.shape(k), 0.5)
@@ -31,7 +31,7 @@ class Doubts:
     That one is linear in log k, from nothing at 100 classes to `extrapolation` at 10,000.
     """
 
-    n_classes, n_probes, onset = 100, 200, 0.0
+    n_classes, n_probes, onset, grid = 100, 200, 0.0, (2, 100, 5000)
 
     def __init__(self, sampling=0.2, extrapolation=0.0, by_probes=0.0, per_class=2.0):
         self.spread, self.slope = sampling, extrapolation / 2
@@ -54,8 +54,10 @@ def model(k=1000, **errors):
     return _Model(Flat(), Doubts(**errors), k)
 
 
-def half_width(error):
-    return expit(Z * error) - 0.5
+def half_width(error, measured=None):
+    """Of an interval around one half; its upper limit is the one at the pilot's own size."""
+    least = error if measured is None else measured
+    return (expit(Z * least) - expit(-Z * error)) / 2
 
 
 # -- how the error falls ---------------------------------------------------------------------------
@@ -86,9 +88,9 @@ def test_twice_the_probes_halve_only_what_comes_from_probes(by_probes, factor):
 def test_errors_of_extrapolating_are_those_at_the_same_ratio_and_end_at_k():
     made = model(k=1000, sampling=1e-6, extrapolation=0.8)
     # Linear in log k from 0 at 100 classes to 0.8 at a hundred times as many.
-    assert made.half_width(100, 2.0) == pytest.approx(half_width(0.4), rel=1e-6)
-    assert made.half_width(10, 2.0) == pytest.approx(half_width(0.8), rel=1e-6)
-    assert made.half_width(250, 2.0) == pytest.approx(half_width(0.4 * math.log10(4)), rel=1e-6)
+    for size, error in ((100, 0.4), (10, 0.8), (250, 0.4 * math.log10(4))):
+        expected = half_width(error, 1e-6 * math.sqrt(100 / size))
+        assert made.half_width(size, 2.0) == pytest.approx(expected, rel=1e-6)
     for enough in (1000, 5000):
         assert made.half_width(enough, 2.0) < 1e-5
 
@@ -107,7 +109,9 @@ def test_what_is_stated_without_a_step_beyond_falls_with_the_size_of_the_pilot()
     for size in (100, 400):
         shape = 0.4 * math.log10(1000 / size)
         expected = math.sqrt((0.2**2 + 0.5**2) * 100 / size + shape**2)
-        assert made.half_width(size, 2.0) == pytest.approx(half_width(expected), rel=1e-6)
+        measured = 0.2 * math.sqrt(100 / size)
+        found = made.half_width(size, 2.0)
+        assert found == pytest.approx(half_width(expected, measured), rel=1e-6)
     # As of as many classes as are asked about, what was measured counts.
     assert made.half_width(1000, 2.0) == pytest.approx(half_width(0.2 / math.sqrt(10)))
 
@@ -138,7 +142,7 @@ def test_where_the_error_comes_from_adds_up():
     found = _planned(model(k=10_000, extrapolation=0.2, by_probes=0.25), 0.05, None)
     shares = (found.class_share, found.probe_share, found.extrapolation_share)
     assert shares == pytest.approx((0.375, 0.125, 0.5))
-    assert found.half_width_now == pytest.approx(half_width(0.2 * math.sqrt(2)))
+    assert found.half_width_now == pytest.approx(half_width(0.2 * math.sqrt(2), 0.2))
 
 
 # -- what is returned ------------------------------------------------------------------------------
@@ -301,6 +305,20 @@ def test_the_command_says_what_the_library_says(pilot, answer):
         "10",
         "20",
     ]
+
+
+def test_a_plan_repeats_what_speaks_against_its_forecast(tmp_path, run):
+    scores, labels = make_scores()
+    few = write_npz(tmp_path, scores=scores[labels < 15, :15], labels=labels[labels < 15])
+    words = ("--classes", "15", *WORDS[2:])
+    made = headcount.forecast(headcount.load(few), classes=15, method="no-change")
+    assert made.checks
+    code, out, _ = run("plan", few, *words, "--json")
+    assert code == 0
+    assert read_json(out)["checks"] == [check.to_dict() for check in made.checks]
+    err = run("plan", few, *words)[2]
+    for check in made.checks:
+        assert f"headcount: {check.severity} {check.code}: {check.message}" in err
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def words(command, files):
     return {
         "backtest": ["backtest", files[0], "--method", "no-change,kde", "--repeats", 2],
         "compare": ["compare", *files, "--classes", 20, "--method", "no-change"],
+        "forecast": ["forecast", files[0], "--classes", 20, "--method", "kde", "--no-intervals"],
         "capacity": ["capacity", files[0], "--target", 0.8, "--no-intervals", "--method", "kde"],
     }[command]
 
@@ -53,3 +54,14 @@ def test_a_backtest_with_nothing_to_draw_still_answers(run, tmp_path):
     code, out, err = run("backtest", tmp_path / "small.npz", "--plot", tmp_path / "a.png")
     assert code == 0 and out
     assert "nothing was drawn" in err and not (tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize("command", ["backtest", "compare", "forecast"])
+def test_a_picture_may_show_error_rates(command, files, run, refused, tmp_path):
+    asked = words(command, files)
+    assert "--plot or --report" in refused(*asked, "--error-rate")
+    for name, more in (("right", []), ("wrong", ["--error-rate"])):
+        code, _, _ = run(*asked, "--plot", tmp_path / f"{name}.svg", *more)
+        assert code == 0
+    texts = [(tmp_path / f"{name}.svg").read_text() for name in ("wrong", "right")]
+    assert ["error rate" in text for text in texts] == [True, False]

@@ -5,6 +5,8 @@ import math
 import matplotlib
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import plotted
 from headcount import Favorability, ParameterError, Pilot, UnsupportedError, forecast, observe
@@ -15,6 +17,7 @@ from headcount.plotting import (
     DiscriminabilityDisplay,
     ReversedROCDisplay,
 )
+from headcount.plotting.style import error_ticks, share_ticks, short_share
 from plotted import lines, points_of, said
 
 matplotlib.use("Agg")
@@ -55,8 +58,6 @@ def test_the_best_few_against_classes(made):
     assert list(frame) == ["classes", "top_5", "region"]
     assert frame["top_5"].tolist() == made.top(5, frame["classes"]).tolist()
     assert display.ax_.get_ylabel() == "among the best 5"
-    assert points_of(lines(display)["guessing"])[:2] == [(2, 1.0), (3, 1.0)]
-    assert points_of(lines(display)["guessing"])[-1] == (3000, 5 / 3000)
     with pytest.raises(ParameterError, match="top"):
         made.plot(top=0)
 
@@ -82,6 +83,103 @@ def test_short_lists_leave_a_range():
 def test_a_pilot_of_two_classes_can_be_drawn():
     ax = AccuracyDisplay.from_pilot(Pilot.from_losses([0, 1], 2)).plot().ax_
     assert points_of(ax.get_lines()[1]) == [(2, 0.5)]
+
+
+def test_error_rates_are_what_is_left(made, tmp_path):
+    right, wrong = made.plot(target=0.8), made.plot(target=0.8, error_rate=True)
+    for name in ("measured", "forecast", "pilot, 60 classes"):
+        k, share = lines(right)[name].get_data()
+        assert points_of(lines(wrong)[name]) == list(zip(k, 1 - np.asarray(share), strict=True))
+    assert list(lines(wrong)["target, 20%"].get_ydata()) == pytest.approx([0.2, 0.2])
+    bands = [display.ax_.collections[0].get_paths()[0].vertices for display in (right, wrong)]
+    assert sorted(bands[1][:, 1]) == pytest.approx(sorted(1 - bands[0][:, 1]))
+    assert (right.ax_.get_ylabel(), wrong.ax_.get_ylabel()) == ("accuracy", "error rate")
+    assert (right.ax_.get_yscale(), wrong.ax_.get_yscale()) == ("linear", "log")
+    assert made.plot(top=5, error_rate=True).ax_.get_ylabel() == "not among the best 5"
+    made.save(tmp_path / "wrong.svg", error_rate=True)
+    made.save(tmp_path / "right.svg")
+    texts = [(tmp_path / f"{name}.svg").read_text() for name in ("wrong", "right")]
+    assert ["error rate" in text for text in texts] == [True, False]
+    with pytest.raises(ParameterError, match="error_rate is for pictures"):
+        made.save(tmp_path / "wrong.csv", error_rate=True)
+
+
+def curve_of(accuracy, lower=None, upper=None, target=None):
+    classes = np.array([2, 10, 100, 1000])
+    region = np.array(["observed", "observed", "forecast", "forecast"])
+    held = [None if side is None else np.array(side) for side in (lower, upper)]
+    return AccuracyDisplay(classes, np.array(accuracy), region, 10, target, *held)
+
+
+@pytest.mark.parametrize("drawn, labels", [
+    (curve_of([0.999, 0.99, 0.97, 0.953]), "95% 96% 97% 98% 99% 100%"),
+    (curve_of([0.99997, 0.9999, 0.9998, 0.9996]), "99.96% 99.97% 99.98% 99.99% 100%"),
+    (curve_of([0.99, 0.8, 0.4, 0.1]), "0% 20% 40% 60% 80% 100%"),  # all of it, as ever
+    (curve_of([0.99, 0.98, 0.97, 0.96], target=0.8), "80% 85% 90% 95% 100%"),
+    (curve_of([0.99, 0.98, 0.97, 0.96], [0.98, 0.97, 0.9, 0.62], [1.0] * 4),
+     "60% 70% 80% 90% 100%"),
+    (curve_of([1.0] * 4), "99.995% 99.996% 99.997% 99.998% 99.999% 100%"),
+])  # fmt: skip
+def test_the_axis_fits_what_is_drawn_and_its_ends_are_labelled(drawn, labels):
+    ax = drawn.plot().ax_
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    shown = [(t.get_position()[1], t.get_text()) for t in ax.get_yticklabels()]
+    assert " ".join(text for _, text in shown) == labels
+    assert shown[0][0] == low and low < high <= low + 1.02 * (shown[-1][0] - low) + 1e-12
+    assert drawn.accuracy.min() >= low and drawn.accuracy.max() <= high
+
+
+def test_small_errors_stand_on_a_log_axis():
+    display = curve_of([1.0, 0.999, 0.98, 0.9], [0.99, 0.99, 0.97, 0.8], [1.0, 1.0, 0.9999, 0.97])
+    ax = display.plot(error_rate=True).ax_
+    assert ax.get_yscale() == "log"
+    ticks = [short_share(tick) for tick in ax.get_yticks()]
+    assert ticks == ["0.01%", "0.03%", "0.1%", "0.3%", "1%", "3%", "10%", "30%"]
+    assert ax.get_ylim()[0] == 1e-4
+    even = curve_of([0.5, 0.4, 0.3, 0.2]).plot(error_rate=True).ax_
+    assert even.get_yscale() == "linear"
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_round_shares_hold_any_range(one, two):
+    low, high = sorted([one, two])
+    ticks = share_ticks(low, high)
+    assert 0 <= ticks[0] <= low + 1e-9 and high - 1e-9 <= ticks[-1] <= 1
+    assert 2 <= len(ticks) <= 7 and len({short_share(tick) for tick in ticks}) == len(ticks)
+    steps = np.diff(ticks)
+    assert steps == pytest.approx(steps[0])
+    # No more than a step of the page is empty at either end, unless the range is very narrow.
+    wide = high - low >= max(0.2 * min((low + high) / 2, 1 - (low + high) / 2), 0.0001)
+    assert not wide or (low - ticks[0] < steps[0] and ticks[-1] - high < steps[0])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1), st.lists(st.floats(0, 1)))
+def test_round_error_rates_hold_all_lines(lines, areas):
+    ticks = error_ticks(lines, areas)
+    seen = [share for share in lines if share >= 1e-8]
+    most = max([*lines, *areas])
+    assert (ticks is None) == (most < 10 * min(seen, default=1))
+    if ticks is not None:
+        assert 1e-8 <= ticks[0] <= min(seen) * (1 + 1e-8) and most * (1 - 1e-8) <= ticks[-1] <= 1
+        assert 2 <= len(ticks) <= 9 and len({short_share(tick) for tick in ticks}) == len(ticks)
+
+
+def test_guessing_is_drawn_only_where_accuracy_comes_near_it():
+    good, poor = curve_of([0.99, 0.97, 0.9, 0.8]), curve_of([0.99, 0.97, 0.5, 0.09])
+    assert "guessing" not in lines(good.plot()) and "guessing" in lines(poor.plot())
+    unsure = curve_of([0.99, 0.97, 0.9, 0.8], [0.98, 0.9, 0.5, 0.05], [1.0, 0.99, 0.99, 0.99])
+    assert "guessing" in lines(unsure.plot())
+    assert lines(poor.plot(error_rate=True))["guessing"].get_ydata()[0] == 0.5
+    for one in (good, poor):
+        one.top = 5  # among two classes nobody can miss the best five, so that says nothing
+    assert "guessing" not in lines(good.plot())
+    assert points_of(lines(poor.plot())["guessing"]) == [
+        (2, 1),
+        (10, 0.5),
+        (100, 0.05),
+        (1000, 0.005),
+    ]
 
 
 # -- capacity ----------------------------------------------------------------------------------

@@ -99,6 +99,25 @@ def test_no_share_is_above_all():
     assert band.get_y() + band.get_height() == 1
 
 
+def test_a_backtest_may_show_error_rates():
+    held = picture_baselines.backtest_of("kde", 0.04)
+    right, wrong = (held.plot(error_rate=shown).ax_ for shown in (False, True))
+    assert wrong.get_ylabel() == "error rate among 100 classes"
+    assert list(wrong.get_lines()[0].get_ydata()) == pytest.approx([0.2, 0.2])
+    dots = [np.concatenate([line.get_ydata() for line in ax.get_lines()]) for ax in (right, wrong)]
+    assert sorted(dots[1]) == pytest.approx(sorted(1 - dots[0]))
+    low, high = wrong.get_ylim()
+    assert low == wrong.get_yticks()[0] <= 0.09 and wrong.get_yticks()[-1] == 0.25 < high
+
+
+def test_a_comparison_may_show_error_rates():
+    display = picture_baselines.comparison()
+    right, wrong = (display.plot(error_rate=shown).ax_ for shown in (False, True))
+    assert (wrong.get_ylabel(), wrong.get_yscale()) == ("error rate", "log")
+    for one, two in zip(right.get_lines()[:6], wrong.get_lines()[:6], strict=True):
+        assert two.get_ydata() == pytest.approx(1 - np.asarray(one.get_ydata()))
+
+
 def test_backtests_that_cannot_be_drawn(pilot):
     none = backtest(Pilot.from_losses([0, 1], 3), method="no-change")
     assert not none.steps
@@ -176,7 +195,15 @@ def test_coverage_is_read_from_results(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"options": {"confidence": 0.9}, "rows": []}', '{"rows": [{}]}']
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        "[]",
+        "{}",
+        '{"options": {"confidence": 0.9}, "rows": []}',
+        '{"rows": [{}]}',
+    ],
 )
 def test_what_is_no_coverage_is_refused(text, tmp_path):
     path = tmp_path / "other.json"

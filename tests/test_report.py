@@ -19,7 +19,7 @@ from headcount.errors import MissingExtraError, ParameterError
 from headcount.losses import LossTable
 from headcount.report import write_report
 from headcount.report.embedding import MOST_ROWS, as_law, as_table
-from headcount.wording import named
+from headcount.wording import named, percent, plain
 
 ROOT = Path(__file__).parent.parent
 LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
@@ -93,7 +93,7 @@ def test_it_names_data_method_and_version(page):
     seen = report_pages.make_pilot().summary()
     listed = [note.name for note in (*seen.hardest, *seen.confusing) if "class" in note.name]
     assert listed
-    measured = f"Measured: {seen.accuracy:.0%} on a pilot of 40 classes and 120 probes."
+    measured = f"Measured: {percent(float(seen.accuracy))} on a pilot of 40 classes and 120 probes."
     for text in (measured, "Classes 40", "Probes 120", "Method probit-normal", *listed):
         assert text in said
     assert f"headcount {headcount.__version__}" in said
@@ -158,6 +158,21 @@ def test_names_from_files_are_escaped(page):
     assert "end?of & line" in read.text  # line separators would break what is copied from it
     assert sum(tag == "script" for tag, _ in read.tags) == 7
     assert report_pages.SCRIPT not in page
+
+
+def test_backticks_of_names_stay_backticks(tmp_path):
+    scores, labels, names = report_pages.make_scores()
+    names, labels = np.char.add("`", names), np.char.add("`", labels)
+    pilot = headcount.Pilot.from_scores(scores, labels, class_names=names)
+    made = headcount.forecast(pilot, classes=100, intervals=False)
+    write_report(
+        tmp_path / "a.html", made, sources=["`a`.npz"], warnings=["`b` and `c` are both there."]
+    )
+    found = Text((tmp_path / "a.html").read_text(encoding="utf-8"))
+    hardest = made._fitted[0].summary().hardest
+    assert hardest and all(f"{plain(note.name)} (" in found.text for note in hardest)
+    assert "Files `a`.npz" in found.text
+    assert "`b` and `c` are both there." in found.text
 
 
 def test_data_inside_cannot_end_the_script(tmp_path, result):
@@ -229,6 +244,11 @@ def test_the_data_hold_the_answer(result, page):
     held = report_pages.embedded(page)
     assert held["answer"] == result.to_dict()
     assert held["kind"] == "forecast"
+    assert [(one["method"], one["shown"]) for one in held["series"]] == [("probit-normal", True)]
+
+
+def test_other_methods_are_hidden_at_first(pages):
+    held = report_pages.embedded((pages / "forecast.html").read_text(encoding="utf-8"))
     assert [one["shown"] for one in held["series"]] == [True] + [False] * (len(held["series"]) - 1)
     assert {one["method"] for one in held["series"]} >= {"probit-normal", "exponential"}
 

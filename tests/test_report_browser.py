@@ -12,6 +12,7 @@ import report_pages
 from headcount import Favorability, Observed
 from headcount.curves import PredictedCurve
 from headcount.losses import LossTable
+from headcount.plotting.style import error_ticks, share_ticks, short_share
 from headcount.report.embedding import as_law, as_table
 from headcount.wording import (
     about,
@@ -52,6 +53,14 @@ def test_the_field_for_k_gives_what_the_forecast_gives(visit, result, k):
     value, limits = page.evaluate("(k) => [accuracyAt(all[0], k), limitsAt(all[0], k)]", k)
     assert value == pytest.approx(float(result.accuracy(k)), abs=1e-9)
     assert limits == pytest.approx([lower, upper], abs=1e-3)
+
+
+def test_limits_on_the_page_never_rise(visit, result):
+    page = visit(fresh=False)
+    ks = np.unique(np.concatenate([np.arange(2, 200), np.geomspace(200, 1e9, 300).round()]))
+    told = np.array(page.evaluate("(ks) => ks.map((k) => limitsAt(all[0], k))", ks.tolist()))
+    assert (np.diff(told, axis=0) <= 1e-12).all()
+    np.testing.assert_allclose(told.T, result.interval(ks), rtol=0, atol=1e-3)
 
 
 def test_beyond_the_backtest_it_says_so(visit, result):
@@ -125,6 +134,117 @@ def test_the_axis_can_be_linear(visit):
     assert page.evaluate(ticks) == ["0", "1,000", "2,000", "3,000", "4,000", "5,000"]
 
 
+TICKS = """() => [...document.querySelectorAll('#curve [aria-label="y-axis tick label"] text')]
+  .map((text) => text.textContent)"""
+
+
+def test_the_page_switches_to_error_rates_and_back(visit, result):
+    page = visit()
+    page.fill("#ask-target", "80")
+    before = [shown(page, name) for name in ("answer-k", "answer-target", "curve-title")]
+    assert page.evaluate(TICKS)[-1] == "100%"
+    page.focus("#measure-accuracy")
+    page.keyboard.press("ArrowRight")
+    assert page.is_checked("#measure-error")
+    lower, upper = (float(limit) for limit in result.interval(5000))
+    wrong = percent(1 - float(result.accuracy(5000)))
+    within = percent_range(1 - upper, 1 - lower)
+    assert shown(page, "answer-k").startswith(f"At 5,000 classes, error rate: {wrong} ({within}).")
+    assert page.input_value("#ask-target") == "20"
+    held = describe_capacity(result.capacity(0.8))
+    answer = shown(page, "answer-target")
+    assert answer.startswith(f"It stays at or below an error rate of 20% up to {held}")
+    assert shown(page, "curve-title") == "Error rate as classes are added"
+    label = page.locator("label[for=ask-target]").text_content()
+    assert label == "Error rate allowed, in %"
+    words = page.locator("#curve svg").first.get_attribute("aria-label")
+    assert words.startswith("Error rate against number of classes. ")
+    assert f"{wrong} at 5,000 forecast" in words
+    assert "Error rate" in page.locator("#backtest svg").first.get_attribute("aria-label")
+    page.fill("#ask-target", "100")
+    assert shown(page, "answer-target") == "Give a percentage from 0, below 100."
+    page.fill("#ask-target", "20")
+    page.check("#measure-accuracy")
+    assert [shown(page, n) for n in ("answer-k", "answer-target", "curve-title")] == before
+    assert page.input_value("#ask-target") == "80"
+
+
+def test_a_page_may_open_with_error_rates(visit, pages, result):
+    result.save(pages / "wrong.html", error_rate=True)
+    page = visit("wrong")
+    assert page.is_checked("#measure-error")
+    assert "error rate" in shown(page, "answer-k") and "error rate" in shown(page, "answer-target")
+    assert "error_rate=True" in shown(page, "code")
+
+
+def test_a_page_of_backtests_has_the_switch_too(visit):
+    page = visit("backtest")
+    words = page.locator("#backtest svg").first.get_attribute
+    assert words("aria-label").startswith("Accuracy of all classes as forecast from fewer. ")
+    page.check("#measure-error")
+    assert words("aria-label").startswith("Error rate of all classes as forecast from fewer. ")
+
+
+def test_where_no_error_was_measured_the_caption_says_why_there_is_no_line(visit, pages):
+    pilot = headcount.Pilot.from_losses([0] * 50, 20)
+    law = Favorability([1e-5, 1e-3], [0.5, 0.5])
+    made = headcount.Forecast(
+        observed=headcount.observe(pilot), law=law, classes=(500,), n_probes=50, method="kde",
+        confidence=0.9,
+    )  # fmt: skip
+    made.save(pages / "right.html")
+    page = visit("right")
+    assert page.locator("#zero-note").is_hidden()
+    page.check("#measure-error")
+    assert page.locator("#zero-note").is_visible()
+    assert "0% at 20 measured" in page.locator("#curve svg").first.get_attribute("aria-label")
+    assert visit("forecast").locator("#zero-note").is_hidden()
+
+
+def test_axes_are_as_in_python(visit):
+    page = visit(fresh=False)
+    rng = np.random.default_rng(5)
+    ends = np.sort(np.concatenate([rng.random((60, 2)), 1 - 10 ** rng.uniform(-6, 0, (60, 2))]))
+    ends = [[0, 1], [1, 1], [0, 0], [0.5, 0.5], [0.95, 1], *ends.tolist()]
+    told = page.evaluate("(v) => v.map(([a, b]) => shareTicks(a, b))", ends)
+    assert told == [share_ticks(*pair) for pair in ends]
+    lines = [[0.0, 0.004, 0.08], [2e-6, 0.08], [0.2, 0.9], [0.0], [1.0, 0.0]]
+    lines += (10 ** rng.uniform(-9, 0, (100, 3))).tolist()
+    told = page.evaluate(
+        "(v) => v.map(([a, b]) => errorTicks(a, b))", list(itertools.pairwise(lines))
+    )
+    assert told == [error_ticks(*pair) for pair in itertools.pairwise(lines)]
+    rungs = sorted({tick for ticks in told if ticks for tick in ticks})
+    assert page.evaluate("(v) => v.map(shortShare)", rungs) == [short_share(v) for v in rungs]
+
+
+GOOD = """([series, error]) => {
+  const drawing = drawCurve([series], { k: null, target: null, last: 1000 },
+    { width: 800, log: true, error, colours: ON_PAPER });
+  const texts = (name) => [...drawing.querySelectorAll(`[aria-label="${name}"] text`)].map((t) => t.textContent);
+  return [texts("y-axis tick label"), drawing.querySelectorAll('[aria-description=chance] path').length];
+}"""
+
+
+def test_the_axis_fits_the_curve_and_chance_is_left_out_where_it_does_not_matter(visit):
+    page = visit(fresh=False)
+
+    def drawn(p, error=False):
+        series = {
+            "index": 0, "name": "a", "method": "a", "limits": None, "supported": None,
+            "pilot": {"n_classes": 10, "losses": [0], "weights": [1]},
+            "law": as_law(Favorability([p], [1.0])),
+        }  # fmt: skip
+        return page.evaluate(GOOD, [series, error])
+
+    assert drawn(2e-5) == [["98%", "98.5%", "99%", "99.5%", "100%"], 0]
+    assert drawn(5e-3) == [["0%", "20%", "40%", "60%", "80%", "100%"], 1]
+    assert drawn(2e-5, error=True) == [
+        ["0.01%", "0.02%", "0.05%", "0.1%", "0.2%", "0.5%", "1%", "2%"],
+        0,
+    ]
+
+
 def test_hovering_shows_the_number(visit):
     page = visit()
     page.locator("#curve svg").hover(position={"x": 600, "y": 200})
@@ -148,9 +268,11 @@ def test_the_tolerance_says_what_the_backtest_supports(visit, result):
 def test_numbers_read_as_in_python(visit):
     page = visit(fresh=False)
     shares = [0, 1, 0.5, 0.125, 0.0025, 0.0015, 0.00949, 0.0095, 0.9906, 0.99951, 1e-9, 1 - 1e-9]
+    shares += [0.983, 0.975, 0.98, 0.9004, 0.9006, 0.0994, 0.0995, 0.7, 0.7004, 0.8996, 0.9004]
+    shares += (1 - 10 ** np.random.default_rng(2).uniform(-9, 0, 300)).tolist()
     shares += np.random.default_rng(0).random(300).tolist()
     shares += (10 ** np.random.default_rng(1).uniform(-11, 0, 300)).tolist()
-    assert page.evaluate("(v) => v.map(percent)", shares) == [percent(v) for v in shares]
+    assert page.evaluate("(v) => v.map((x) => percent(x))", shares) == [percent(v) for v in shares]
     pairs = list(itertools.pairwise(shares))
     told = page.evaluate("(v) => v.map(([a, b]) => percentRange(a, b))", pairs)
     assert told == [percent_range(*pair) for pair in pairs]

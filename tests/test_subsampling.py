@@ -267,7 +267,7 @@ def test_progress_counts_refits():
     with watching(lambda task, done, total: told.append((task, done, total))):
         refits(Pilot.from_scores(*make_scores()), PlugIn(), [(9, 2), (5, 1)], GRID)
     mine = [(done, total) for task, done, total in told if task.startswith("Fitting subsets")]
-    assert mine == [(1, 3), (2, 3), (3, 3)]
+    assert mine == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from headcount.learning_curve import TrainingLaw
 from headcount.simulate import isotropic_gaussian
 from headcount.theory import IsotropicGaussian, probit_normal_law
 from headcount.training import forecast_training
+from headcount.wording import percent
 
 SIZES = (1, 2, 4, 8)
 
@@ -262,11 +263,11 @@ def test_readable_answer():
     text = repr(result)
     lines = text.split("\n  ")
     assert lines[0] == "Forecast from 300 classes at training sizes 1, 2, 4, 8"
-    measured = f"{float(result.accuracy(300, 8)):.0%}"
+    measured = percent(float(result.accuracy(300, 8)))
     assert lines[1] == f"At 300 classes and training size 8: {measured} (measured)."
-    forecast = f"{float(result.accuracy(5000, 16)):.0%}"
+    forecast = percent(float(result.accuracy(5000, 16)))
     assert lines[4] == f"At 5,000 classes and training size 16: {forecast}."
-    assert f"pass {float(result.limit(5000)):.0%} at 5,000 classes" in lines[5]
+    assert f"pass {percent(float(result.limit(5000)))} at 5,000 classes" in lines[5]
     assert f"at most {100 * result.backtest.worst:.1f} points" in lines[6]
     assert len(lines) == 7
     assert result._repr_html_().count("<li>") == 6

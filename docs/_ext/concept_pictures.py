@@ -63,7 +63,8 @@ def capacity(story: Story) -> Any:
     display.ax_.plot([held, held], [0, 0.8], color=GREY, linewidth=0.8)
     display.ax_.annotate(
         f"80% up to about {round(held, -2):,} classes", (held, 0.1), xytext=(-8, 0),
-        textcoords="offset points", ha="right", color=story.ink,
+        xycoords=display.ax_.get_xaxis_transform(), textcoords="offset points", ha="right",
+        color=story.ink,
     )  # fmt: skip
     return display.figure_
 

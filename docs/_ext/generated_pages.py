@@ -56,12 +56,16 @@ def method_pages() -> dict[str, str]:
     intro = (
         "Each estimates the law of favorability from a pilot (see [concepts](../../concepts.md)), "
         f"and all else follows from that. Without a choice you get `{DEFAULT}`. Choose another "
-        'with `headcount.forecast(..., method="kde")` or `--method kde`; `headcount backtest '
-        "--methods kde,auto` tells which does best on your own classes."
+        'with `headcount.forecast(..., method="kde")` or `--method kde`; options follow the name, '
+        "as in `kde:bandwidth=bcv`. `headcount backtest --method kde,auto` tells which does best "
+        "on your own classes."
     )
     contract = documented(Extrapolator, "headcount.estimators.Extrapolator")
     order = contents((name.split("/")[1] for name in pages), ":hidden:")
-    own = "## A method of your own\n\nWhat a method has to offer:"
+    own = (
+        "## A method of your own\n\n[How to write and run one](../../own-method.md). What a method "
+        "has to offer:"
+    )
     pages["methods/index"] = page("Methods", intro, "\n".join(lines), own, contract, order)
     return pages
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         HeadcountError,
         HeadcountWarning,
         MissingExtraError,
+        OutputError,
         ParameterError,
         UnsupportedError,
     )
@@ -57,6 +58,7 @@ _HOMES = {
     "HeadcountWarning": "errors",
     "MissingExtraError": "errors",
     "Observed": "observed",
+    "OutputError": "errors",
     "ParameterError": "errors",
     "Pilot": "pilot",
     "Plan": "planning",
@@ -95,6 +97,7 @@ __all__ = [
     "HeadcountWarning",
     "MissingExtraError",
     "Observed",
+    "OutputError",
     "ParameterError",
     "Pilot",
     "Plan",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator
 from headcount.exchange import SCHEMA, read_forecast, write_forecast
 from headcount.favorability import ROUND_OFF, Favorability, check_target
+from headcount.limits import Limits, ladder, moved_alike
 from headcount.observed import Observed
 from headcount.pilot import Pilot
 from headcount.presenting import as_csv, as_frame
@@ -36,7 +38,7 @@ from headcount.wording import (
     percent,
     percent_range,
 )
-from headcount.writing import PAGES, PICTURES, write_atomically
+from headcount.writing import PAGES, PICTURES, write_text
 
 if TYPE_CHECKING:
     from headcount.plotting import AccuracyDisplay
@@ -47,9 +49,6 @@ TARGETS = (0.9, 0.8, 0.5)
 
 
 TEXTS = (".json", ".csv")
-
-
-LADDER = 400
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Forecast:
     classes : tuple of int
         Numbers of classes asked about.
     method : str
-        Alias of the method.
+        Name of the method, as asked for; of an estimator, its alias with the options it changes.
     confidence : float
         Level of the intervals.
     observed : Observed
@@ -134,9 +133,18 @@ class Forecast:
 
     # -- questions ------------------------------------------------------------------------------
 
-    def accuracy(self, k: Any) -> Floats:
-        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond."""
-        return either(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
+    @overload
+    def accuracy(self, k: int) -> float: ...
+
+    @overload
+    def accuracy(self, k: Any) -> Floats: ...
+
+    def accuracy(self, k: Any) -> Any:
+        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond.
+
+        A float for one k, an array for several.
+        """
+        return _plain(either(k, self.n_classes, self.observed.accuracy, self.law.accuracy))
 
     @property
     def supported(self) -> int:
@@ -144,14 +152,34 @@ class Forecast:
         ratio = 1.0 if self.backtest is None else self.backtest.supported
         return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
 
-    def top(self, m: int, k: Any) -> Floats:
-        """Chance that the true class is among the best m of k."""
-        return either(
+    @overload
+    def top(self, m: int, k: int) -> float: ...
+
+    @overload
+    def top(self, m: int, k: Any) -> Floats: ...
+
+    def top(self, m: int, k: Any) -> Any:
+        """Chance that the true class is among the best m of k.
+
+        A float for one k, an array for several.
+        """
+        values = either(
             k,
             self.n_classes,
             lambda inside: self.observed.top(m, inside),
             lambda beyond: self.law.top(m, beyond),
         )
+        return _plain(values)
+
+    @overload
+    def interval(
+        self, k: int, kind: str = ..., by: str = ..., *, probes_per_class: float | None = ...
+    ) -> tuple[float, float] | None: ...
+
+    @overload
+    def interval(
+        self, k: Any, kind: str = ..., by: str = ..., *, probes_per_class: float | None = ...
+    ) -> tuple[Floats, Floats] | None: ...
 
     def interval(
         self,
@@ -160,7 +188,7 @@ class Forecast:
         by: str = "resampling",
         *,
         probes_per_class: float | None = None,
-    ) -> tuple[Floats, Floats] | None:
+    ) -> Any:
         """Limits of the accuracy among k classes at the level `confidence`.
 
         Parameters
@@ -182,12 +210,22 @@ class Forecast:
         Returns
         -------
         (lower, upper) or None
-            None where no back-test was run, so that nothing is known.
+            Floats for one k, arrays for several. None where no back-test was run, so that nothing
+            is known.
+
+        Notes
+        -----
+        The expected accuracy cannot rise with k, and by resampling neither do its limits: each is
+        the least of those at up to k classes. (Where a fit starts above even the upper limit at the
+        pilot's size, the upper limit goes with it.) See `headcount.limits`.
+        On single sets more classes may be surer, and limits may rise; where those of the expected
+        accuracy are held down, they are by as much.
         """
         arrays.class_counts(k)
         arrays.choice(kind, "kind", KINDS)
         if arrays.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
-            return self._band(k, kind, probes_per_class)
+            limits = self._band(k, kind, probes_per_class)
+            return None if limits is None else tuple(_plain(limit) for limit in limits)
         from headcount.risk.asymptotics import accuracy_error, asymptotic_interval
 
         if kind != "expected" or self._fitted is None:
@@ -196,7 +234,8 @@ class Forecast:
                 "here and not read from a file."
             )
         error = accuracy_error(*self._fitted, k)
-        return asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+        limits = asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+        return tuple(_plain(limit) for limit in limits)
 
     def capacity(self, target: float) -> int | float:
         """Largest number of classes at which accuracy is still at least `target`.
@@ -218,16 +257,13 @@ class Forecast:
     def capacity_interval(self, target: float) -> tuple[float, float] | None:
         """Limits of the capacity: where the lower and the upper limit of accuracy cross `target`.
 
-        Limits of accuracy are followed to fifty times the pilot's size, or to the largest number
-        asked about. If the upper one is still above the target there, the upper limit of the
-        capacity is `math.inf`; if the lower one is, the lower limit is that number. None without
+        A limit is `math.inf` where that of accuracy never falls below the target. None without
         intervals.
         """
         least = check_target(target)
         if self.uncertainty is None:
             return None
-        reach = max(int(self.uncertainty.grid[-1]), self.n_classes)
-        return tuple(self._last_above(least, side, reach) for side in (0, 1))  # type: ignore[return-value]
+        return self._last_above(least, 0), self._last_above(least, 1)
 
     # -- ways out -------------------------------------------------------------------------------
 
@@ -273,30 +309,60 @@ class Forecast:
         """Return the curve as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None, *, target: float | None = None, top: int = 1) -> AccuracyDisplay:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        target: float | None = None,
+        top: int = 1,
+        error_rate: bool = False,
+    ) -> AccuracyDisplay:
         """Draw accuracy, or the chance to be among the best `top`, against classes.
 
-        Needs the extra `plot`; `headcount.plotting` has further pictures.
+        With `error_rate` the share that is wrong, which shows small errors better. Needs the extra
+        `plot`; `headcount.plotting` has further pictures.
         """
         from headcount.plotting import AccuracyDisplay
 
-        return AccuracyDisplay.from_forecast(self, target=target, top=top).plot(ax)
+        display = AccuracyDisplay.from_forecast(self, target=target, top=top)
+        return display.plot(ax, error_rate=error_rate)
 
-    def save(self, path: str | os.PathLike[str], *, title: str = "", note: str = "") -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        error_rate: bool = False,
+        other_methods: bool = False,
+        title: str = "",
+        note: str = "",
+    ) -> None:
         """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
 
-        A title and a note to readers can stand on a report.
+        With `error_rate` the picture, or the report when it is opened, shows error rates. With
+        `other_methods` a report also has the curves of a few other quick methods. A title and a
+        note to readers can stand on a report.
         """
         suffix = Path(path).suffix.lower()
+        if error_rate and suffix in TEXTS:
+            raise ParameterError(f"error_rate is for pictures and reports, not for {suffix}.")
+        if other_methods and suffix not in PAGES:
+            raise ParameterError("other_methods is about reports; name the file report.html.")
         if (title or note) and suffix not in PAGES:
             raise ParameterError("a title and a note are for a report; save it as .html.")
         if suffix in TEXTS:
             text = self.to_json() if suffix == ".json" else self.to_csv()
-            write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+            write_text(path, text)
         elif suffix in PAGES:
             from headcount.report import write_report
 
-            write_report(path, self, title=title, note=note)
+            write_report(
+                path,
+                self,
+                error_rate=error_rate,
+                other_methods=other_methods,
+                title=title,
+                note=note,
+            )
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
@@ -305,7 +371,7 @@ class Forecast:
         else:
             from headcount.plotting import AccuracyDisplay
 
-            AccuracyDisplay.from_forecast(self).save(path)
+            AccuracyDisplay.from_forecast(self).save(path, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the answer in words: the numbers asked for, what the last means, what it holds."""
@@ -343,34 +409,46 @@ class Forecast:
     ) -> tuple[Floats, Floats] | None:
         if self.uncertainty is None:
             return None
+        value, alone = self.accuracy(k), self._apart(k)
+        limits = self.limits.at(k, value, *alone)
+        if kind == "expected":
+            return limits
+        of_set = self._apart(k, kind, probes_per_class)
+        lower, upper = map(moved_alike, of_set, alone, limits)
+        return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Limits of the expected accuracy on a ladder that does not depend on what was asked."""
+        assert self.uncertainty is not None  # asked only where there are limits
+        rungs = ladder(self.n_classes, self.uncertainty.grid)
+        return Limits.of(rungs, self.accuracy(rungs), *self._apart(rungs))
+
+    def _apart(
+        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return limits at each k on its own: they may rise."""
+        assert self.uncertainty is not None  # asked only where there are limits
         counts = arrays.class_counts(k)
         least = most = self.accuracy(counts)
-        if self.observed.censored:  # then only bounds were measured
+        if not self.observed.exact:  # then only bounds were measured
             bounds = self.observed.bounds(np.minimum(counts, self.n_classes))
             least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
         rest = (counts, self.confidence, kind, probes_per_class)
         return self.uncertainty.band(least, *rest)[0], self.uncertainty.band(most, *rest)[1]
 
-    def _last_above(self, target: float, side: int, reach: int) -> float:
+    def _last_above(self, target: float, side: int) -> float:
         """Return the last k before the lower (0) or upper (1) limit falls below `target`."""
-
-        def holds(k: Any) -> Any:
-            limits = self._band(k)
-            assert limits is not None  # asked only where there are limits
-            return limits[side] >= target - ROUND_OFF
-
-        # The first fall on a fine ladder, then the place between its last two rungs.
-        # K is one of them: past it the curve may start again higher up.
-        rungs = np.append(np.geomspace(1, reach, LADDER).round(), self.n_classes)
-        ladder = np.unique(rungs.astype(np.int64))
-        above = holds(ladder)
-        if above.all():
-            return math.inf if side else float(reach)
-        high = int(np.argmin(above))
-        low, high = int(ladder[high - 1]), int(ladder[high])
-        while high - low > 1:
+        rungs, least = self.limits.classes, target - ROUND_OFF
+        below = np.flatnonzero((self.limits.lower, self.limits.upper)[side] < least)
+        if len(below) == 0:
+            return math.inf
+        low, high = int(rungs[below[0] - 1]), int(rungs[below[0]])
+        while high - low > max(1.0, low * 1e-15):
             middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
+            limits = self._band(middle)
+            assert limits is not None  # asked only where there are limits
+            low, high = (middle, high) if limits[side] >= least else (low, middle)
         return float(low)
 
     def _curve(self) -> Curve:
@@ -411,3 +489,8 @@ class Forecast:
         if not parts:
             return f"Even two classes are too many for {percent(TARGETS[-1])}."
         return "It stays at or above " + ", ".join(parts) + "."
+
+
+def _plain(values: Floats) -> float | Floats:
+    """Return a float where one value was asked for."""
+    return float(values) if values.ndim == 0 else values

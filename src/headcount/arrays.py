@@ -12,6 +12,8 @@ from headcount.errors import DataError, ParameterError
 
 # Squares and products of larger or smaller values leave the range of float64.
 LARGEST, SMALLEST = 1e100, 1e-100
+# Errors rarer than one in a thousand were never seen often enough to be learned.
+LEAST_SURE, MOST_SURE = 0.01, 0.9999
 
 
 def as_matrix(values: Any, what: str) -> NDArray[Any]:
@@ -50,9 +52,9 @@ def as_labels(values: Any, what: str) -> NDArray[Any]:
                 f"{what} are bytes that are not UTF-8 text; save them as text."
             ) from error
     if labels.dtype.kind == "f":
-        return _whole(labels, what)
-    if labels.dtype.kind in "iub":
-        return labels.astype(np.int64)
+        _refuse_merged(labels, what)
+    if labels.dtype.kind in "fiub":
+        return _whole(labels, what, "give them as text")
     if labels.dtype.kind in "UT":
         return labels.astype(str)
     raise DataError(f"{what} must be integers or text, but their type is {labels.dtype}.")
@@ -94,10 +96,35 @@ def as_counts(values: Any, what: str) -> NDArray[np.int64]:
     return counts
 
 
+def as_positions(values: Any, what: str, size: int) -> NDArray[np.intp]:
+    """Return places among `size` rows, from a list of places or a mask."""
+    given = _to_numpy(values, what)
+    if given.ndim != 1 or (given.dtype.kind not in "fiub" and given.size):
+        raise DataError(
+            f"{what} must be a plain list of positions, or of true and false, but have shape "
+            f"{given.shape} and type {given.dtype}."
+        )
+    if given.dtype.kind == "b":
+        if len(given) != size:
+            raise DataError(
+                f"{what}: the mask has {len(given):,} entries for {size:,} probes; give one for "
+                "each."
+            )
+        return np.flatnonzero(given)
+    places = _whole(given, what)
+    outside = (places < 0) | (places >= size)
+    remedy = f"count from 0 to {size - 1:,}"
+    refuse(outside, what, "are outside the probes", lambda i: f"position {given[i]}", remedy)
+    again = np.ones(len(places), np.bool_)
+    again[np.unique(places, return_index=True)[1]] = False
+    refuse(again, what, "were named before", lambda i: f"position {given[i]}", "name each once")
+    return places.astype(np.intp)
+
+
 def as_flags(values: Any, what: str) -> NDArray[np.bool_]:
     """Return a flat array of true and false."""
     flags = _to_numpy(values, what)
-    if flags.ndim != 1 or not np.isin(flags, (0, 1)).all():
+    if flags.ndim != 1 or flags.dtype.kind in "mMV" or not np.isin(flags, (0, 1)).all():
         raise DataError(f"{what} must be a plain list of true or false.")
     return flags.astype(np.bool_)
 
@@ -182,6 +209,20 @@ def class_counts(k: Any, least: int = 1) -> NDArray[np.float64]:
     return counts
 
 
+def confidence_level(value: Any) -> float:
+    """Return the level of an interval, refused where no interval of that level says anything."""
+    try:
+        level = float(value)
+    except (TypeError, ValueError, OverflowError):
+        level = float("nan")
+    if not LEAST_SURE <= level <= MOST_SURE:
+        raise ParameterError(
+            f"confidence must lie between {LEAST_SURE:g} and {MOST_SURE:g}, such as 0.9, but is "
+            f"{value!r:.40}."
+        )
+    return level
+
+
 def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """Return `value` if it is one of the allowed words."""
     if value not in allowed:
@@ -224,12 +265,29 @@ def _from_objects(labels: NDArray[Any], what: str) -> NDArray[Any]:
     return labels
 
 
-def _whole(values: NDArray[Any], what: str) -> NDArray[np.int64]:
+def _whole(values: NDArray[Any], what: str, remedy: str = "check them") -> NDArray[np.int64]:
     if values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             wrong = ~np.isfinite(values) | (values != np.floor(values))
         refuse(wrong, what, "are not whole numbers", lambda i: str(values[i]), "give integers")
+        wrong = (values < -(2.0**63)) | (values >= 2.0**63)
+        refuse(wrong, what, "are past 2**63", lambda i: str(values[i]), remedy)
+    elif values.dtype.kind == "u":
+        wrong = values > np.uint64(2**63 - 1)
+        refuse(wrong, what, "are past 2**63", lambda i: str(values[i]), remedy)
     return values.astype(np.int64)
+
+
+def _refuse_merged(labels: NDArray[Any], what: str) -> None:
+    """Refuse numbers so large that their type may have made one label of two."""
+    bits = np.finfo(labels.dtype).nmant + 1
+    refuse(
+        np.isfinite(labels) & (np.abs(labels) >= 2.0**bits),
+        what,
+        f"are past 2**{bits}, where {labels.dtype} no longer tells whole numbers apart",
+        lambda i: str(labels[i]),
+        "give integers or text",
+    )
 
 
 def positive(value: Any, name: str) -> float:

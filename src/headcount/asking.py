@@ -37,6 +37,20 @@ def asked_classes(classes: Any) -> tuple[int, ...]:
     return tuple(int(k) for k in asked)
 
 
+def whole_count(value: Any, name: str) -> int:
+    """Return a number of classes or probes read from a file, refused past what anyone has.
+
+    Examples
+    --------
+    >>> whole_count(500.0, "n_classes")
+    500
+    """
+    count = arrays.whole_number(value, name, 1)
+    if count > MOST_CLASSES:
+        raise ParameterError(f"{name} must be at most {MOST_CLASSES:g}, but is {float(count):g}.")
+    return count
+
+
 def warn_if_far(n_classes: int, largest: int) -> None:
     """Say so where a forecast goes so far that nothing in the pilot speaks for it."""
     if largest > FAR * n_classes:

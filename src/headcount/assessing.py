@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit as log_odds
 
-from headcount.backtest_result import Backtest
-from headcount.error_model import MODEL, STATED_MODEL
-from headcount.error_scale import on_scale, slope
+from headcount.backtest_result import Backtest, BacktestStep
+from headcount.error_model import MODEL, STATED_MODEL, ErrorModel
 from headcount.estimators import Extrapolator
 from headcount.observed import observe
 from headcount.observed_error import (
@@ -21,6 +20,8 @@ from headcount.observed_error import (
     standard_error,
 )
 from headcount.pilot import Pilot
+from headcount.subsampling import Refit, Subsamples
+from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,7 @@ NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
 POINTS = 12  # numbers of classes up to K at which the jackknife is done
 
 
+@doing("Leaving out each class in turn")
 def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
     """Return how far forecasts from a pilot may be off.
 
@@ -67,30 +69,88 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
         shared_rivals=shared,
         told_apart=known is not None and bool(spread[-1] > TINY),
         stated=stated,
-        model=MODEL if stated is None else STATED_MODEL,
+        model=_learned(stated),
     )
 
 
-def with_coverage(pilot: Pilot, backtest: Backtest, confidence: float = 0.9) -> Backtest:
+@doing("Leaving out each class in turn")
+def with_coverage(
+    pilot: Pilot,
+    backtest: Backtest,
+    drawn: Subsamples,
+    confidence: float,
+    sampling: float | None = None,
+) -> Backtest:
     """Return a back-test that also says how many of its forecasts had the truth in reach.
 
-    A forecast of K from m classes has the sampling error that the pilot has, times sqrt(K / m),
-    and what was learned about extrapolating so far; the halves are not asked again.
+    The interval of each forecast of K from m classes is the one that `Uncertainty` gives a pilot
+    of m classes. No subset is jackknifed or back-tested itself: its sampling error is the pilot's
+    times sqrt(K / m), grows as it does without halves, and no bias is known. For a method that
+    states its error only the last matters, as K is past 2 m or there.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        What its refits said about K.
+    drawn : Subsamples
+        The refits.
+    confidence : float
+        Level of the intervals.
+    sampling : float, optional
+        Standard error of the log odds measured at K; by default it is computed where it is needed.
     """
-    last, half = np.array([pilot.n_classes]), 0.5 / pilot.n_probes
-    seen = observe(pilot)
-    here = of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])
-    measured = log_odds(np.clip(backtest.observed, half, 1 - half))
+    made = {found.n_classes: found.made for found in drawn.sizes}
+    alone = any(one.stated is None for step in backtest.steps for one in made[step.n_classes])
+    if sampling is None:
+        sampling = _sampling_error(pilot) if alone else 0.0
+    half = 0.5 / pilot.n_probes
+    measured = float(np.clip(backtest.observed, half, 1 - half))
     steps = []
     for step in backtest.steps:
-        x = np.log(step.ratio)
-        sampling = here[0] ** 2 * step.ratio * np.exp(MODEL.growth * MODEL.blind_growth * x)
-        error = np.sqrt(sampling + (MODEL.scale * x**MODEL.power) ** 2)
-        said = log_odds(np.clip(step.forecasts, half, 1 - half))
-        apart = np.abs(on_scale(said) - on_scale(measured)) / slope(said)
-        held = float(np.mean(apart <= MODEL.multiplier(confidence) * error))
-        steps.append(replace(step, coverage=held))
-    return replace(backtest, steps=tuple(steps))
+        inside = []
+        for refit in made[step.n_classes]:
+            known = _of_subset(backtest, step, refit, sampling)
+            told = np.interp(backtest.n_classes, backtest.grid, refit.curve)
+            lower, upper = known.band(told, backtest.n_classes, confidence)
+            inside.append(bool(lower <= measured <= upper))
+        steps.append(replace(step, coverage=float(np.mean(inside))))
+    return replace(backtest, steps=tuple(steps), confidence=confidence)
+
+
+def _of_subset(
+    backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
+) -> Uncertainty:
+    """Return the errors of a forecast from some of the classes; see `with_coverage`."""
+    n_points, own = len(backtest.grid), sampling * np.sqrt(step.ratio)
+    return Uncertainty(
+        n_classes=step.n_classes,
+        n_probes=refit.n_probes,
+        grid=backtest.grid,
+        observed_error=np.full(n_points, own),
+        growth=None,
+        bias=np.zeros(n_points),
+        # Of other sets of classes nothing is asked.
+        class_variance=0.0,
+        probe_variance=0.0,
+        probes_per_class=1.0,
+        observed=step.observed,
+        told_apart=False,
+        stated=refit.stated,
+        model=_learned(refit.stated),
+    )
+
+
+def _sampling_error(pilot: Pilot) -> float:
+    """Return the standard error of the log odds measured at the pilot's own size."""
+    last, seen = np.array([pilot.n_classes]), observe(pilot)
+    return float(of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])[0])
+
+
+def _learned(stated: Floats | None) -> ErrorModel:
+    """Return what was learned about errors of methods that state their own, or do not."""
+    return MODEL if stated is None else STATED_MODEL
 
 
 def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +13,15 @@ from headcount import terminal
 from headcount.command_options import (
     AsCsv,
     AsJson,
+    Confidence,
+    ErrorRate,
     Jobs,
     Note,
     Plot,
     Report,
     Seed,
     Title,
+    check_error_rate,
     check_plot,
     check_report,
     one_format,
@@ -45,7 +46,7 @@ def backtest(
     method: Annotated[
         str,
         typer.Option(
-            help="Methods of 'headcount methods', or all that are not slow.",
+            help="As for forecast, several at once, or all that are not slow.",
             metavar="auto|all|NAME,NAME,...",
         ),
     ] = "auto",
@@ -56,6 +57,7 @@ def backtest(
         int | None,
         typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
     ] = None,
+    confidence: Confidence = 0.9,
     jobs: Jobs = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -64,6 +66,7 @@ def backtest(
     report: Report = None,
     title: Title = None,
     note: Note = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Hide some of your classes, forecast them, and see how far off the forecasts are.
 
@@ -78,25 +81,39 @@ def backtest(
     headcount backtest scores.npz --method all --report backtest.html
     """
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs, title, note)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Back-testing"), listening() as heard:
         data = pilot.load()
-        settings = {"tolerance": tolerance, "repeats": repeats, "n_jobs": jobs}
+        settings = {
+            "tolerance": tolerance,
+            "repeats": repeats,
+            "confidence": confidence,
+            "n_jobs": jobs,
+        }
         found, refused = _tried(data, method, settings, seed)
         left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         said = [*heard, *left_out]
         write_page(
-            report, context, pilot.inputs, found, pilot=data, warnings=said, title=title, note=note
+            report,
+            context,
+            pilot.inputs,
+            found,
+            pilot=data,
+            warnings=said,
+            title=title,
+            note=note,
+            error_rate=error_rate,
         )
-    for note in left_out:
-        terminal.complain("note", note)
-    if plot is not None:
-        _draw(found, plot)
+        if plot is not None:
+            said += _drawn(found, plot, error_rate)
+    for remark in said[len(heard) :]:
+        terminal.complain("note", remark)
     if as_json:
-        terminal.show_json(_answer(data, found, heard))
+        terminal.show_json(_answer(data, found, said))
     elif as_csv:
-        sys.stdout.write(_csv(found))
+        terminal.put(_csv(found))
     else:
         _show(data, found)
 
@@ -106,16 +123,16 @@ def _tried(
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
     from headcount.backtesting import backtest as make_backtest
-    from headcount.bench.methods import _seeded, chosen
+    from headcount.bench.cli_parts import listed
+    from headcount.bench.methods import chosen
 
-    named = [name.strip() for name in method.split(",") if name.strip()]
+    named = listed(method)
     if not named or (ALL in named and len(named) > 1):
         raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
     found, refused = [], {}
-    for name, estimator in chosen(None if named == [ALL] else named).items():
+    for name in chosen(None if named == [ALL] else named):
         try:
-            seeded = _seeded(estimator, seed)
-            result = make_backtest(data, method=seeded, random_state=seed, **settings)
+            result = make_backtest(data, method=name, random_state=seed, **settings)
         except ParameterError:
             raise
         except HeadcountError as error:
@@ -123,22 +140,23 @@ def _tried(
                 raise
             refused[name] = str(error)
         else:
-            found.append(result if name == "auto" else replace(result, method=name))
+            found.append(result)
     if not found:
         raise UnsupportedError("no method can use this pilot; see headcount methods.")
     return found, refused
 
 
-def _draw(found: list[Backtest], path: Path) -> None:
+def _drawn(found: list[Backtest], path: Path, error_rate: bool) -> list[str]:
+    """Draw what there is, and return what there is to say about it."""
     from headcount.plotting import BacktestDisplay
 
     if not any(result.steps for result in found):
-        terminal.complain("note", "no forecast could be tried, so nothing was drawn.")
-        return
-    BacktestDisplay.from_backtest(found).save(path)
+        return ["no forecast could be tried, so nothing was drawn."]
+    BacktestDisplay.from_backtest(found).save(path, error_rate=error_rate)
+    return []
 
 
-def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, Any]:
+def _answer(data: Pilot, found: list[Backtest], said: list[str]) -> dict[str, Any]:
     shared = ("schema", "n_classes", "observed", "tolerance")
     whole = found[0].to_dict()
     return {
@@ -148,7 +166,7 @@ def _answer(data: Pilot, found: list[Backtest], heard: list[str]) -> dict[str, A
             {k: v for k, v in result.to_dict().items() if k not in (*shared, *LONG)}
             for result in found
         ],
-        "warnings": heard,
+        "warnings": said,
     }
 
 
@@ -191,7 +209,7 @@ def _show_one(result: Backtest) -> None:
         "forecast",
         "off by (points)",
         "too high (+) or low (-)",
-        "within its 90% interval",
+        f"within its {percent(result.confidence)} interval",
     ]
     terminal.show_table(names, rows)
     if not result.shared_rivals:

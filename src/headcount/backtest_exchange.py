@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import whole_count
 from headcount.errors import DataError, ParameterError
 from headcount.wording import Nouns
 
@@ -35,11 +36,11 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Backtest`; refuse what `to_dict` cannot have written."""
     if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
         raise DataError(
-            f"this back-test has schema {held['schema']!r}; this version reads {SCHEMA}."
+            f"this back-test has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
         )
-    n_classes = arrays.whole_number(held["n_classes"], "n_classes", 1)
+    n_classes = whole_count(held["n_classes"], "n_classes")
     observed = _shares([held["observed"]]).item()
-    grid = np.array([arrays.whole_number(k, "grid", 1) for k in held["grid"]], dtype=np.int64)
+    grid = np.array([whole_count(k, "grid") for k in held["grid"]], dtype=np.int64)
     rows = [_shares(row) for row in held["halves"]]
     if any(row.shape != grid.shape for row in rows) or not (np.diff(grid) > 0).all():
         raise DataError("the grid and the halves of this back-test do not fit together.")
@@ -54,6 +55,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
         "grid": grid,
         "halves": halves,
         "tolerance": check_tolerance(held["tolerance"]),
+        "confidence": arrays.confidence_level(held["confidence"]),
         "shared_rivals": bool(held["shared_rivals"]),
         "notes": tuple(str(note) for note in held["notes"]),
         "nouns": Nouns.from_dict(held.get("nouns")),
@@ -61,7 +63,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _step(held: Mapping[str, Any], n_classes: int, observed: float) -> dict[str, Any]:
-    size = arrays.whole_number(held["classes"], "classes", 1)
+    size = whole_count(held["classes"], "classes")
     coverage = held["coverage"]
     return {
         "n_classes": size,

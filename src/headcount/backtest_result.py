@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-TOLERANCE = 0.05
+TOLERANCE, CONFIDENCE = 0.05, 0.9
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class BacktestStep:
     observed : float
         What was measured there.
     coverage : float or None
-        Share of repeats whose own 90% interval holds the observed value.
+        Share of repeats whose own interval, at the back-test's level, holds the observed value.
     """
 
     n_classes: int
@@ -100,6 +100,8 @@ class Backtest:
         spread.
     notes : tuple of str
         What was left out, and why.
+    confidence : float
+        Level of the intervals whose coverage the steps have.
     nouns : Nouns
         What classes and probes are called in words and pictures.
     """
@@ -113,6 +115,7 @@ class Backtest:
     tolerance: float = TOLERANCE
     shared_rivals: bool = True
     notes: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
     nouns: Nouns = OURS
 
     @property
@@ -142,6 +145,7 @@ class Backtest:
             "method": self.method,
             "observed": self.observed,
             "tolerance": self.tolerance,
+            "confidence": self.confidence,
             "supported": self.supported,
             "shared_rivals": self.shared_rivals,
             "steps": [
@@ -184,11 +188,11 @@ class Backtest:
         """Return the steps as CSV text."""
         return as_csv(self._columns())
 
-    def plot(self, ax: Any = None) -> BacktestDisplay:
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> BacktestDisplay:
         """Draw what would have been forecast, and what was measured; needs the extra `plot`."""
         from headcount.plotting import BacktestDisplay
 
-        return BacktestDisplay.from_backtest(self).plot(ax)
+        return BacktestDisplay.from_backtest(self).plot(ax, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: how far off it was, and what that supports."""

@@ -15,10 +15,12 @@ from headcount.backtest_exchange import check_tolerance
 from headcount.backtest_result import TOLERANCE, Backtest, BacktestStep
 from headcount.errors import silence
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.subsampling import Refits, Subsamples, curve_grid, refits, sampler_for
+from headcount.threads import doing
 from headcount.wording import counted
 
 Floats = NDArray[np.float64]
@@ -36,6 +38,7 @@ def backtest(
     repeats: int | None = None,
     tolerance: float = TOLERANCE,
     classes: Any = None,
+    confidence: float = 0.9,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Backtest:
@@ -52,13 +55,16 @@ def backtest(
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
     method : str or Extrapolator
-        An alias (see `headcount methods`) or an estimator with options of its own.
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
     repeats : int, optional
         Random subsets of each size; by default 20 halves and 10 of every other size.
     tolerance : float
         Error (root mean square, in accuracy) up to which a forecast counts as good.
     classes : int or sequence of int, optional
         Numbers of classes that the curves of the halves must reach.
+    confidence : float
+        Level of the intervals whose coverage is shown.
     random_state : int
         Seed of the draws, and of methods that draw random numbers.
     n_jobs : int, optional
@@ -82,14 +88,54 @@ def backtest(
     pilot = as_pilot(data, labels)
     estimator = resolve(method, random_state)
     limit = check_tolerance(tolerance)
+    level = arrays.confidence_level(confidence)
     asked = () if classes is None else asked_classes(classes)
-    plan = plan_sizes(pilot.n_classes, sampler_for(pilot, estimator).n_sources, repeats)
-    grid = curve_grid(pilot.n_classes, asked)
-    if plan:
-        # What cannot be done at all is refused here, in the method's own words.
-        Context().run(_tried, resolve(estimator), pilot)
-    drawn = refits(pilot, estimator, plan, grid, random_state=random_state, n_jobs=n_jobs)
-    return with_coverage(pilot, _judged(pilot, estimator.alias, drawn, limit))
+    tested, drawn = hide_classes(
+        pilot,
+        estimator,
+        asked,
+        name=name_of(method),
+        fitted=False,
+        repeats=repeats,
+        tolerance=limit,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    return with_coverage(pilot, tested, drawn, level)
+
+
+def hide_classes(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    asked: tuple[int, ...] = (),
+    *,
+    name: str,
+    fitted: bool,
+    repeats: int | None = None,
+    tolerance: float = TOLERANCE,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[Backtest, Subsamples]:
+    """Return a back-test without its coverage, and the refits it rests on.
+
+    Answers call the method by its `name`. One that is not `fitted` to the whole pilot yet is first
+    tried on it: what cannot be done at all is refused there, in the method's own words.
+    """
+    sampler = sampler_for(pilot, estimator)
+    plan = plan_sizes(pilot.n_classes, sampler.n_sources, repeats)
+    if plan and not fitted:
+        with doing("Trying the method on the whole pilot"):
+            Context().run(_tried, resolve(estimator), pilot)
+    drawn = refits(
+        pilot,
+        resolve(estimator),
+        plan,
+        curve_grid(pilot.n_classes, asked),
+        random_state=random_state,
+        n_jobs=n_jobs,
+        sampler=sampler,
+    )
+    return _judged(pilot, name, drawn, tolerance), drawn
 
 
 def plan_sizes(

@@ -19,8 +19,9 @@ from headcount.command_options import (
     Seed,
     check_plot,
 )
-from headcount.errors import listening
+from headcount.errors import ExtrapolationWarning, listening, warn
 from headcount.pilot_options import PilotFiles, reads_pilot
+from headcount.threads import doing
 from headcount.wording import counted, describe_capacities, describe_capacity, percent
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def capacity(
 
     targets = [check_target(value) for value in target]
     check_plot(plot, pilot.inputs)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Finding the capacity"), listening() as heard:
         data = pilot.load()
         result = make_forecast(
             data,
@@ -63,7 +64,9 @@ def capacity(
             n_jobs=jobs,
             intervals=intervals,
         )
-        rows = [_capacity(result, value) for value in targets]
+        with doing("Searching for the largest number of classes"):
+            rows = [_capacity(result, value) for value in targets]
+        _warn_if_unsupported(result, targets)
         if plot is not None:
             _draw(result, plot)
     if as_json:
@@ -77,14 +80,17 @@ def capacity(
         return
     for value in targets:
         terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
+    terminal.list_checks(result.checks, heard)
+
+
+def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
     furthest = max(result.capacity(value) for value in targets)
     if result.backtest is not None and furthest > result.supported:
-        terminal.complain(
-            "warning",
+        warn(
             f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
             "what goes beyond that as a guess, or use a larger pilot.",
+            ExtrapolationWarning,
         )
-    terminal.list_checks(result.checks, heard)
 
 
 def _draw(result: Forecast, path: Path) -> None:
@@ -100,13 +106,11 @@ def _capacity(result: Forecast, target: float) -> dict[str, Any]:
     def finite(count: float) -> int | None:
         return None if math.isinf(count) else int(count)
 
-    return {
-        "target": target,
-        "classes": finite(held),
-        "unbounded": math.isinf(held),
-        "lower": None if limits is None else finite(limits[0]),
-        "upper": None if limits is None else finite(limits[1]),
-    }
+    row: dict[str, Any] = {"target": target, "classes": finite(held), "unbounded": math.isinf(held)}
+    for name, limit in zip(("lower", "upper"), limits or (None, None), strict=True):
+        row[name] = None if limit is None else finite(limit)
+        row[f"{name}_unbounded"] = limit is not None and math.isinf(limit)
+    return row
 
 
 def _said_capacity(result: Forecast, target: float) -> str:

@@ -9,10 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.errors import DataError
+from headcount.errors import DataError, ParameterError
 
 Groups = Mapping[Any, Any] | Sequence[Any] | None
 Order = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | None
+
+MOST_CLASSES = 2**53  # numbers up to here are exact as floats
+
+
+def number_of_classes(value: Any, least: int) -> int:
+    """Return how many classes competed, refused unless they can be counted."""
+    endless = isinstance(value, int) and abs(value) > MOST_CLASSES  # maybe too long for a float
+    if endless or (number := arrays.whole_number(value, "n_classes", least)) > MOST_CLASSES:
+        raise ParameterError(
+            f"n_classes must be from {least} to 2**53; give the number of classes that competed."
+        )
+    return number
 
 
 def enough(n_classes: int, n_probes: int) -> None:
@@ -27,9 +39,10 @@ def refuse_duplicates(names: NDArray[Any], what: str) -> None:
     """Refuse a name that occurs twice."""
     values, first, counts = np.unique(names, return_index=True, return_counts=True)
     if (counts > 1).any():
-        worst = int(np.argmax(counts > 1))
+        worst, often = int(np.argmax(counts > 1)), int((counts > 1).sum())
+        occur = "name occurs" if often == 1 else "names occur"
         raise DataError(
-            f"{what}: {int((counts > 1).sum()):,} names occur more than once (first: "
+            f"{what}: {often:,} {occur} more than once (first: "
             f"{values[worst]!s}, at position {first[worst]}); give every class its own name."
         )
 

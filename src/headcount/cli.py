@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +20,7 @@ from headcount.command_options import (
     AsJson,
     Classes,
     Confidence,
+    ErrorRate,
     Intervals,
     Jobs,
     Method,
@@ -24,6 +29,7 @@ from headcount.command_options import (
     Report,
     Seed,
     Title,
+    check_error_rate,
     check_plot,
     check_report,
     numbers_of,
@@ -31,16 +37,20 @@ from headcount.command_options import (
     write_page,
 )
 from headcount.compare_cli import compare
-from headcount.errors import HeadcountError, listening
+from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.gate_cli import gate
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.plan_cli import plan
 from headcount.risk_cli import risk
+from headcount.threads import doing
 from headcount.wording import counted, percent, percent_range
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
     from headcount.pilot import Pilot
+
+NO_ANSWER, INTERRUPTED, UNREAD = 2, 130, 141
+TRACEBACK = "HEADCOUNT_TRACEBACK"
 
 app = typer.Typer(
     name="headcount",
@@ -81,6 +91,11 @@ def forecast(
     report: Report = None,
     title: Title = None,
     note: Note = None,
+    other_methods: Annotated[
+        bool,
+        typer.Option("--other-methods", help="Show what other quick methods say in the report."),
+    ] = False,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Forecast accuracy at numbers of classes you have not measured.
 
@@ -100,9 +115,12 @@ def forecast(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, pilot.inputs)
     check_report(report, pilot.inputs, title, note)
-    with terminal.progress(), listening() as heard:
+    if other_methods and report is None:
+        raise ParameterError("--other-methods is about the report; add --report report.html.")
+    with terminal.progress("Forecasting"), listening() as heard:
         data = pilot.load()
         result = make_forecast(
             data,
@@ -113,14 +131,24 @@ def forecast(
             n_jobs=jobs,
             intervals=intervals,
         )
-        write_page(report, context, pilot.inputs, result, warnings=heard, title=title, note=note)
-    if plot is not None:
-        result.save(plot)
+        write_page(
+            report,
+            context,
+            pilot.inputs,
+            result,
+            warnings=heard,
+            title=title,
+            note=note,
+            error_rate=error_rate,
+            other_methods=other_methods,
+        )
+        if plot is not None:
+            result.save(plot, error_rate=error_rate)
     if as_json:
         answer = result.to_dict() | {"warnings": heard}
         terminal.show_json(answer)
     elif as_csv:
-        sys.stdout.write(result.to_csv())
+        terminal.put(result.to_csv())
     else:
         _show_forecast(result)
 
@@ -148,7 +176,7 @@ def observe(
     one_format(as_json, as_csv)
     top = whole_number(top, "--top", 1)
     asked = None if classes is None else numbers_of(classes)
-    with terminal.progress():
+    with terminal.progress("Looking at the pilot"), listening() as heard:
         data = pilot.load()
         curve = make_curve(data)
         asked = asked or _ladder(curve.n_classes)
@@ -159,7 +187,7 @@ def observe(
             "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
             "median_rank": curve.median_rank(asked).tolist(),
         }
-        if curve.censored:
+        if not curve.exact:
             lower, upper = curve.bounds(asked)
             columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
         summary = data.summary() if not (as_json or as_csv) else None
@@ -168,10 +196,10 @@ def observe(
         row["classes"] = int(row["classes"])
         row["median_rank"] = int(row["median_rank"])
     if as_json:
-        terminal.show_json(_observed_json(data, rows))
+        terminal.show_json(_observed_json(data, rows) | {"warnings": heard})
     elif as_csv:
         lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
-        sys.stdout.write("\n".join(lines) + "\n")
+        terminal.put("\n".join(lines) + "\n")
     else:
         terminal.say(str(summary))
         _show_observed(rows, top)
@@ -210,12 +238,16 @@ def demo(
     from headcount.observed import observe as make_curve
 
     check_plot(plot, [])
-    with terminal.progress():
-        everything = load_hangul()
+    with terminal.progress("Forecasting Korean syllables"):
+        with doing("Reading all syllables"):
+            everything = load_hangul()
         drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
         sizes = [1000, 2000, 5000, everything.n_classes]
         result = make_forecast(everything.subset(drawn), classes=sizes)
-        truth = make_curve(everything).accuracy(sizes)
+        with doing("Finding the truth"):
+            truth = make_curve(everything).accuracy(sizes)
+        if plot is not None:
+            result.save(plot)
     measured = percent(float(result.accuracy(500)))
     terminal.say(
         "Recognising Korean syllables in one font from how they look in another.\n"
@@ -240,36 +272,81 @@ def demo(
         f"Another pilot: headcount demo --seed {seed + 1}"
         "\nYour own data: headcount forecast scores.npz --classes 10000"
     )
-    if plot is not None:
-        result.save(plot)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return 0 when done, 2 for bad input."""
+    """Run the command line and return its exit code.
+
+    0 done, 1 the gate found it not good enough and nothing else, 2 no answer (bad input, an output
+    that cannot be written, a mistake of ours), 130 interrupted, 141 nobody reads the answer any
+    more: what a shell says of any program that a closed pipe has stopped.
+    """
     try:
         with terminal.spoken_warnings():
             code = app(args=argv, prog_name="headcount", standalone_mode=False)
+        terminal.put("", flush=True)  # an answer that cannot be printed is none
         return int(code or 0)
-    except HeadcountError as error:
-        terminal.complain("error", str(error))
-        return 2
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         terminal.complain("error", "interrupted.")
-        return 130
-    except Exception as error:
-        # Typer's own usage errors: a missing option, an unknown command.
-        if not hasattr(error, "format_message"):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return UNREAD
+    except SystemExit as error:
+        # How rich ends where its reader has gone (help, for one): with the code of a failed gate.
+        if not isinstance(error.__context__, BrokenPipeError):
             raise
-        message = str(error.format_message()).strip().rstrip(".")
-        if not message:  # no command at all: the help has been printed
-            return 0
-        terminal.complain("error", f"{message}; see headcount --help.")
-        return 2
+        return UNREAD
+    except Exception as error:
+        return _failed(error)
+    finally:
+        terminal.settle(sys.stdout)
 
 
 def run() -> None:
     """Entry point of the `headcount` command."""
+    if sys.stderr is None:  # closed, and the next file opened would be in its place
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        terminal.complain("error", "stdout is closed, so no answer can be printed; open it.")
+        sys.exit(NO_ANSWER)
+    # As Python does on stderr: what a terminal cannot show must not cost the answer.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _unwind)
     sys.exit(main())
+
+
+def _unwind(number: int, _: object) -> None:
+    """End the program as an error would, so that it tidies up; a second signal must not disturb."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _failed(error: Exception) -> int:
+    """Say in one sentence what went wrong, whatever it was, and return the exit code."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    if hasattr(error, "format_message"):  # Typer's own: a missing option, an unknown command
+        message = str(error.format_message()).strip().rstrip(".")
+        if not message:  # no command at all: the help has been printed
+            return 0
+        terminal.complain("error", f"{message}; see headcount --help.")
+    elif isinstance(error, HeadcountError):
+        terminal.complain("error", str(error))
+    elif isinstance(error, OSError):
+        where = f" ({Path(error.filename).name})" if isinstance(error.filename, str) else ""
+        terminal.complain("error", f"the system says: {error.strerror or error}{where}.")
+    elif isinstance(error, MemoryError):
+        terminal.complain("error", f"there is not enough memory for this ({error}).")
+    else:
+        terminal.complain(
+            "error",
+            f"this is a mistake in headcount ({type(error).__name__}: {error}); "
+            f"set {TRACEBACK}=1 to see where, and report it.",
+        )
+    return NO_ANSWER
 
 
 def _ladder(n_classes: int) -> list[int]:

@@ -10,11 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from headcount.errors import ParameterError
+from headcount.threads import doing
 
 Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
 ]
-Method = Annotated[str, typer.Option(help="A method of 'headcount methods'.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="A method of 'headcount methods', or your own: package.module:Class; options follow "
+        "as :option=value.",
+        metavar="NAME",
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
 Intervals = Annotated[
     bool,
@@ -23,6 +31,12 @@ Intervals = Annotated[
 Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
 Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
+ErrorRate = Annotated[
+    bool,
+    typer.Option(
+        "--error-rate", help="--plot and --report show the share that is wrong, not that is right."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 Report = Annotated[
@@ -75,6 +89,12 @@ def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
     check_output(output, inputs, check_picture)
 
 
+def check_error_rate(error_rate: bool, *outputs: Path | None) -> None:
+    """Refuse to say how something is drawn where nothing is."""
+    if error_rate and all(output is None for output in outputs):
+        raise ParameterError("--error-rate is for pictures; give --plot or --report too.")
+
+
 def one_format(as_json: bool, as_csv: bool) -> None:
     """Refuse two kinds of output at once."""
     if as_json and as_csv:
@@ -111,4 +131,6 @@ def write_page(
 
     names = [path.name for path in inputs]
     more |= {"title": title or "", "note": note or ""}
-    write_report(report, result, sources=names, reproduction=of_command(context, names), **more)
+    how = of_command(context, names)
+    with doing(f"Writing {report.name}"):
+        write_report(report, result, sources=names, reproduction=how, **more)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +14,7 @@ from headcount.command_options import (
     AsJson,
     Classes,
     Confidence,
+    ErrorRate,
     Jobs,
     Method,
     Note,
@@ -22,6 +22,7 @@ from headcount.command_options import (
     Report,
     Seed,
     Title,
+    check_error_rate,
     check_plot,
     check_report,
     numbers_of,
@@ -58,6 +59,7 @@ def compare(
     report: Report = None,
     title: Title = None,
     note: Note = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
@@ -79,9 +81,10 @@ def compare(
     files = [pilot, *(replace(pilot, path=path) for path in others)]
     called = _names([file.path for file in files], names)
     read = list(dict.fromkeys(path for file in files for path in file.inputs))
+    check_error_rate(error_rate, plot, report)
     check_plot(plot, read)
     check_report(report, read, title, note)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Comparing"), listening() as heard:
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
             asked,
@@ -90,14 +93,23 @@ def compare(
             random_state=seed,
             n_jobs=jobs,
         )
-        write_page(report, context, read, found, warnings=heard, title=title, note=note)
-    if plot is not None:
-        _draw(found, plot)
+        write_page(
+            report,
+            context,
+            read,
+            found,
+            warnings=heard,
+            title=title,
+            note=note,
+            error_rate=error_rate,
+        )
+        if plot is not None:
+            _draw(found, plot, error_rate)
     if as_json:
         answer = found.to_dict() | {"warnings": heard}
         terminal.show_json(answer)
     elif as_csv:
-        sys.stdout.write(found.to_csv())
+        terminal.put(found.to_csv())
     else:
         _show(found)
         for name, made in found.forecasts.items():
@@ -120,10 +132,10 @@ def _names(paths: list[Path], given: str | None) -> list[str]:
     return named
 
 
-def _draw(found: Comparison, path: Path) -> None:
+def _draw(found: Comparison, path: Path, error_rate: bool) -> None:
     from headcount.plotting import ComparisonDisplay
 
-    ComparisonDisplay.from_comparison(found).save(path)
+    ComparisonDisplay.from_comparison(found).save(path, error_rate=error_rate)
 
 
 def _show(found: Comparison) -> None:

@@ -24,6 +24,7 @@ from headcount.pilot import Pilot
 from headcount.risk.costs import as_cost
 from headcount.risk.jackknife import Jackknife
 from headcount.subsampling import refits
+from headcount.threads import doing
 from headcount.wording import plain
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ Ints = NDArray[np.int64]
 
 LEAST_LEAD = 0.001  # in accuracy: less is no lead, so that curves which touch do not cross
 CHANCE_LEVEL = 0.9  # chances go with intervals of this level, whatever level is shown
-LATTICE = (4181, 2584)  # neighbours in the Fibonacci sequence
+LATTICE = (2584, 1597)  # neighbours in the Fibonacci sequence
 EDGE = 1e-9
 ONE = 1 - 1e-15  # a correlation that is finite on Fisher's scale
 CERTAIN = 40.0  # standard deviations
@@ -191,6 +192,7 @@ class _Shares:
     halves: Floats
 
 
+@doing("Finding what the systems share")
 def _shares(
     pilots: Mapping[str, Pilot],
     estimator: Extrapolator,
@@ -259,6 +261,7 @@ def _correlation(one: Floats, two: Floats) -> Floats:
     return np.where(known, (one * two).sum(axis=0) / np.where(known, spread, 1.0), 0.0)
 
 
+@doing("Comparing the systems")
 def _compared(
     one: str,
     two: str,
@@ -298,13 +301,16 @@ class _Gap:
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
         """Return quantiles of the difference of accuracies that have normal errors there."""
+        # What two errors share and what they differ by are independent, and change sides alike:
+        # whoever comes first, the same pairs of errors are looked at.
         z, errors = _normal_pairs(), self._heavier(confidence) * self.errors
-        rest = np.sqrt(1 - self.correlation**2)
-        first = z[0][:, None] * errors[0]
-        second = (z[0][:, None] * self.correlation + z[1][:, None] * rest) * errors[1]
+        shared = z[0][:, None] * np.sqrt((1 + self.correlation) / 2)
+        differs = z[1][:, None] * np.sqrt((1 - self.correlation) / 2)
         one, two = (
-            expit(off_scale(middle + error))
-            for middle, error in zip(self.middles, (first, second), strict=True)
+            expit(off_scale(middle + error * steps))
+            for middle, error, steps in zip(
+                self.middles, errors, (shared + differs, shared - differs), strict=True
+            )
         )
         apart = one - two
         ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
@@ -327,10 +333,14 @@ class _Gap:
 
 
 def _normal_pairs() -> Floats:
-    """Return two normal variables, evenly spread instead of random: a Fibonacci lattice."""
+    """Return two normal variables, evenly spread instead of random: a Fibonacci lattice.
+
+    Each pair is there with either sign of the second.
+    """
     size, step = LATTICE
     place = np.arange(size)
-    return np.asarray(ndtri((np.array([place, place * step % size]) + 0.5) / size))
+    one, two = ndtri((np.array([place, place * step % size]) + 0.5) / size)
+    return np.array([np.tile(one, 2), np.concatenate([two, -two])])
 
 
 def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:

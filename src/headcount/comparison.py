@@ -186,11 +186,11 @@ class Comparison:
         writer.writerows([_cell(value) for value in row.values()] for row in rows)
         return stream.getvalue()
 
-    def plot(self, ax: Any = None) -> ComparisonDisplay:
-        """Draw accuracy of all systems against classes; needs the extra `plot`."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> ComparisonDisplay:
+        """Draw accuracy or error rate of all systems against classes; needs the extra `plot`."""
         from headcount.plotting import ComparisonDisplay
 
-        return ComparisonDisplay.from_comparison(self).plot(ax)
+        return ComparisonDisplay.from_comparison(self).plot(ax, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: who is ahead, by how much, and where that changes."""

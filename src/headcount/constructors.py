@@ -8,11 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
-from headcount.classes import Groups, Order, enough, groups_of, order_of, positions
+from headcount.classes import (
+    Groups,
+    Order,
+    enough,
+    groups_of,
+    number_of_classes,
+    order_of,
+    positions,
+)
 from headcount.classifiers import classifier_name, classifier_scores
 from headcount.errors import DataError
 from headcount.gallery import enrolled, leave_one_out
-from headcount.losses import checked_counts
+from headcount.losses import checked_counts, checked_possible_ties
 from headcount.ranks import METRICS, ScoreMatrix
 
 REVERSED = 0.4
@@ -168,6 +176,7 @@ class PilotConstructors:
         *,
         ties: Any = None,
         censored: Any = None,
+        possible_ties: Any = None,
         labels: Any = None,
         average: str = "macro",
         tie_rule: str = "random",
@@ -187,6 +196,11 @@ class PilotConstructors:
         censored : sequence of bool, optional
             True where `losses` is only a lower bound, as when a list was cut off before the true
             class appeared.
+        possible_ties : sequence of int, optional
+            How many classes may tie with the true one though they do not count as ties: of a
+            censored probe those of its losses that may be ties, as the last of a list may; of
+            others those beyond a list whose last entry scores as the true class does. They widen
+            the bounds of the observed curve, and nothing else.
         labels : sequence of int or str, optional
             True class of each probe. Without labels every probe weighs the same.
         average, tie_rule, groups, order
@@ -202,8 +216,9 @@ class PilotConstructors:
         >>> Pilot.from_losses([0, 0, 3], n_classes=10).summary().accuracy
         0.6666666666666666
         """
-        n_classes = arrays.whole_number(n_classes, "n_classes", 1)
+        n_classes = number_of_classes(n_classes, 1)
         lost, tied, cut = checked_counts(losses, ties, censored, n_classes)
+        possible = checked_possible_ties(possible_ties, lost, tied, cut, n_classes)
         enough(n_classes, len(lost))
         names, true = np.arange(0), None
         if labels is not None:
@@ -221,6 +236,7 @@ class PilotConstructors:
             names,
             n_classes=n_classes,
             censored=cut,
+            possible_ties=possible,
             labels=true,
             average=average,
             tie_rule=tie_rule,

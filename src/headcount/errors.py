@@ -30,6 +30,10 @@ class UnsupportedError(HeadcountError, TypeError):
     """The question is clear, but this pilot or method cannot answer it."""
 
 
+class OutputError(HeadcountError, OSError):
+    """What was asked for cannot be written: a full disk, no right to, a pipe that was closed."""
+
+
 class MissingExtraError(HeadcountError, ImportError):
     """An optional package is needed; the message names the extra that installs it."""
 

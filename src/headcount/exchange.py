@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount import arrays
+from headcount.asking import asked_classes, whole_count
 from headcount.backtest_result import Backtest
 from headcount.checks import Check
 from headcount.curves import PredictedCurve
 from headcount.errors import DataError, HeadcountError
 from headcount.favorability import Favorability
-from headcount.losses import LossTable
+from headcount.losses import LossRows, LossTable
 from headcount.observed import Observed
 from headcount.uncertainty import Uncertainty
 from headcount.wording import Nouns
@@ -41,6 +42,8 @@ def write_forecast(
         "weights": table.weights.tolist(),
         "censored": table.censored.tolist(),
     }
+    if table.bounds is not None:
+        state["bounds"] = [[values.tolist() for values in rows] for rows in table.bounds]
     if isinstance(law, Favorability):
         state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
     else:
@@ -54,24 +57,30 @@ def read_forecast(text: str) -> dict[str, Any]:
         held = json.loads(text, parse_constant=_refuse_constant)
         if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
             raise DataError(
-                f"this forecast has schema {held['schema']!r}; this version reads {SCHEMA}."
+                f"this forecast has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
             )
         state = held["state"]
         return {
             "observed": Observed(_table(state)),
             "law": _law(state),
-            "classes": tuple(arrays.whole_number(k, "classes", 1) for k in state["classes"]),
-            "n_probes": arrays.whole_number(held["n_probes"], "n_probes", 1),
+            "classes": asked_classes(_list(state["classes"])),
+            "n_probes": whole_count(held["n_probes"], "n_probes"),
             "method": _text(held["method"]),
-            "confidence": _confidence(held["confidence"]),
+            "confidence": arrays.confidence_level(held["confidence"]),
             "checks": tuple(_check(check) for check in _list(held["checks"])),
             "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
             "backtest": _held(state, "backtest", Backtest.from_dict),
             "uncertainty": _held(state, "uncertainty", Uncertainty.from_dict),
             "nouns": Nouns.from_dict(state.get("nouns")),
         }
-    except HeadcountError:
+    except DataError:
         raise
+    except HeadcountError as error:
+        raise DataError(f"this forecast cannot be read: {error}") from error
+    except RecursionError as error:
+        raise DataError(
+            "this is not a forecast written by to_json: it is nested too deeply; write it again."
+        ) from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(
             f"this is not a forecast written by to_json: {error}; write it again."
@@ -98,20 +107,30 @@ def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:
 
 
 def _table(state: dict[str, Any]) -> LossTable:
-    losses = arrays.as_counts(state["losses"], "losses")
-    weights: NDArray[np.float64] = np.asarray(state["weights"], dtype=np.float64)
+    n_rivals = whole_count(state["n_rivals"], "n_rivals")
+    losses, weights = _loss_rows(state["losses"], state["weights"], n_rivals)
     censored = arrays.as_flags(state["censored"], "censored")
-    n_rivals = arrays.whole_number(state["n_rivals"], "n_rivals", 1)
+    arrays.same_length(censored, "censored", len(losses), "losses")
+    bounds = None
+    if "bounds" in state:
+        fewest, most = [_loss_rows(at, share, n_rivals) for at, share in state["bounds"]]
+        bounds = fewest, most
+    return LossTable(losses, weights, censored, n_rivals, bounds)
+
+
+def _loss_rows(losses: Any, weights: Any, n_rivals: int) -> LossRows:
+    counts = arrays.as_counts(losses, "losses")
+    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64)
     sound = (
-        losses.shape == weights.shape == censored.shape
-        and len(losses) > 0
-        and losses.max() <= n_rivals
-        and bool((weights >= 0).all())
-        and abs(float(weights.sum()) - 1) < 1e-6
+        counts.shape == shares.shape
+        and len(counts) > 0
+        and counts.max() <= n_rivals
+        and bool((shares >= 0).all())
+        and abs(float(shares.sum()) - 1) < 1e-6
     )
     if not sound:
         raise DataError("the losses and weights of this forecast do not fit together.")
-    return LossTable(losses, weights, censored, n_rivals)
+    return counts, shares
 
 
 def _check(held: dict[str, Any]) -> Check:
@@ -119,21 +138,15 @@ def _check(held: dict[str, Any]) -> Check:
     return Check(**parts | {"code": RENAMED.get(parts["code"], parts["code"])})
 
 
-def _confidence(value: Any) -> float:
-    if not 0 < float(value) < 1:
-        raise DataError(f"confidence must lie between 0 and 1, but is {value!r}.")
-    return float(value)
-
-
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise DataError(f"a list was expected, but found {value!r}.")
+        raise DataError(f"a list was expected, but found {value!r:.40}.")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise DataError(f"text was expected, but found {value!r}.")
+        raise DataError(f"text was expected, but found {value!r:.40}.")
     return value
 
 

@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
+from headcount.arrays import confidence_level
 from headcount.asking import asked_classes
-from headcount.assessing import assess
-from headcount.backtesting import backtest as run_backtest
+from headcount.assessing import assess, with_coverage
+from headcount.backtest_result import Backtest
+from headcount.backtesting import hide_classes
 from headcount.checks import finding, run_checks
 from headcount.errors import (
     ExtrapolationWarning,
-    ParameterError,
     listening,
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
 from headcount.loading import as_pilot
 from headcount.observed import observe
+from headcount.pilot import Pilot
+from headcount.threads import doing
+from headcount.uncertainty import Uncertainty
 from headcount.wording import speaking
 
 Floats = NDArray[np.float64]
@@ -53,7 +58,8 @@ def forecast(
     classes : int or sequence of int
         Numbers of classes asked about.
     method : str or Extrapolator
-        An alias (see `headcount methods`) or an estimator with options of its own.
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
     confidence : float
         Level of the intervals.
     random_state : int
@@ -81,21 +87,19 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level, name = confidence_level(confidence), name_of(method)
     with listening() as heard, ExitStack() as stack:
         pilot = as_pilot(data, labels)
         if noun is not None or probe_noun is not None:
             pilot = pilot.with_nouns(noun, probe_noun)
         stack.enter_context(speaking(pilot.nouns))
         estimator = resolve(method, random_state).fit(pilot)
-        tested = None
+        tested, uncertainty = None, None
         if intervals and not estimator.slow:
-            tested = run_backtest(
-                pilot, method=estimator, classes=asked, random_state=random_state, n_jobs=n_jobs
-            )
+            tested, uncertainty = _doubts(pilot, estimator, name, level, random_state, n_jobs)
         observed, law = observe(pilot), estimator.law(asked)
-        checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
+        with doing("Looking for what speaks against it"):
+            checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
         if estimator.note_:
             checks += (finding(LESS, estimator.note_, estimator.remedy_),)
         for check in checks:
@@ -106,13 +110,33 @@ def forecast(
         law=law,
         classes=asked,
         n_probes=pilot.n_probes,
-        method=estimator.alias,
-        confidence=float(confidence),
+        method=name,
+        confidence=level,
         checks=checks,
         warnings=tuple(heard),
         fitted=(pilot, estimator),
         backtest=tested,
-        uncertainty=None if tested is None else assess(pilot, tested, estimator),
+        uncertainty=uncertainty,
         random_state=random_state,
         nouns=pilot.nouns,
     )
+
+
+def _doubts(
+    pilot: Pilot,
+    fitted: Extrapolator,
+    name: str,
+    confidence: float,
+    random_state: int,
+    n_jobs: int | None,
+) -> tuple[Backtest, Uncertainty]:
+    """Return the back-test of a fitted method and what follows for its errors.
+
+    One jackknife of the pilot serves both.
+    """
+    tested, drawn = hide_classes(
+        pilot, fitted, name=name, fitted=True, random_state=random_state, n_jobs=n_jobs
+    )
+    known = assess(pilot, tested, fitted)
+    here = float(known.sampling(pilot.n_classes))
+    return with_coverage(pilot, tested, drawn, confidence, here), known

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headcount import arrays
+from headcount.asking import whole_count
 from headcount.errors import DataError, ParameterError
 from headcount.favorability import ROUND_OFF
 from headcount.wording import counted, percent
 
 SCHEMA = 1
 MARGIN = 0.02
-MOST_DIGITS = 8
 PASS, FAIL, ERROR = "pass", "fail", "error"
 EXIT_CODES = {PASS: 0, FAIL: 1, ERROR: 2}
 
@@ -61,7 +60,7 @@ class Baseline:
         try:
             if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
                 raise DataError(
-                    f"the baseline has schema {held['schema']!r}; this version reads {SCHEMA}."
+                    f"the baseline has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
                 )
             return cls(
                 accuracy=_estimates([*held["observed"], *held["forecast"]]),
@@ -270,8 +269,8 @@ def _by_bound(estimate: Estimate, least: float) -> Verdict:
         estimate.classes,
         "min",
         outcome,
-        f"the lower bound at {k} is {_apart(lower, least)}, and at least {_exact(least)} is "
-        "asked for.",
+        f"the lower bound at {k} is {percent(lower, beside=least)}, and at least "
+        f"{_exact(least)} is asked for.",
         estimate.accuracy,
         lower,
         least,
@@ -291,20 +290,11 @@ def _by_baseline(estimate: Estimate, baseline: Baseline, margin: float) -> Verdi
     required = pinned - margin
     outcome = PASS if estimate.accuracy >= required - ROUND_OFF else FAIL
     message = (
-        f"the estimate at {k:,} classes is {_apart(estimate.accuracy, pinned)}, the baseline's "
-        f"{_apart(pinned, estimate.accuracy)}; up to {100 * margin:.3g} points less are allowed."
+        f"the estimate at {k:,} classes is {percent(estimate.accuracy, beside=pinned)}, the "
+        f"baseline's {percent(pinned, beside=estimate.accuracy)}; up to {100 * margin:.3g} points "
+        "less are allowed."
     )
     return Verdict(k, "baseline", outcome, message, *common, required)
-
-
-def _apart(value: float, other: float) -> str:
-    """Return a share in per cent, with enough digits to tell it from another."""
-    if value == other or percent(value) != percent(other):
-        return percent(value)
-    digits = 1
-    while digits < MOST_DIGITS and f"{value:.{digits}%}" == f"{other:.{digits}%}":
-        digits += 1
-    return f"{value:.{digits}%}"
 
 
 def _exact(share: float) -> str:
@@ -340,14 +330,14 @@ def _is_share(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"text was expected, but found {value!r}")
+        raise TypeError(f"text was expected, but found {value!r:.40}")
     return value
 
 
 def _size(value: Any) -> int | None:
     if isinstance(value, bool | str):
-        raise TypeError(f"a whole number was expected, but found {value!r}")
-    return None if value is None else arrays.whole_number(value, "a number in it", 1)
+        raise TypeError(f"a whole number was expected, but found {value!r:.40}")
+    return None if value is None else whole_count(value, "a number in it")
 
 
 def _size_in_words(n_classes: int | None, n_probes: int | None) -> str:

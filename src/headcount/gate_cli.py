@@ -17,11 +17,11 @@ from headcount.errors import (
     DataError,
     HeadcountError,
     ParameterError,
-    UnsupportedError,
     listening,
 )
 from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.wording import plain, spoken
+from headcount.writing import write_text
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -67,9 +67,9 @@ def gate(
     """Fail a build when the forecast is not good enough, or cannot be trusted.
 
     Exit 0: all passed. 1: a lower bound is under --min, or an estimate too far below the baseline.
-    2: that cannot be said (bad input, no bound, classes that the baseline or the back-test do not
-    reach, or a check of severity "error" on what was not measured: HC004 all right or all wrong,
-    HC016 lists cut too early; no option overrides that).
+    2: that cannot be said (bad input, a full disk, no bound, classes that the baseline or the
+    back-test do not reach, or a check of severity "error" on what was not measured: HC004 all right
+    or all wrong, HC016 lists cut too early; no option overrides that). 141: nobody reads it.
 
     For example:
 
@@ -89,17 +89,15 @@ def gate(
     }
     rules = {"minimum": minimum, "margin": margin}
     try:
-        with terminal.progress(), listening() as heard:
+        with terminal.progress("Judging the forecast"), listening() as heard:
             result, decision = _judged(pilot, asked, rules, baseline, allow_extrapolation)
     except Exception as error:
         # Whatever goes wrong must not look like a pass, nor like a gate that failed.
         _tell_of_error(error, junit, github, pilot.path.name)
-        if isinstance(error, HeadcountError):
-            raise
-        kind = type(error).__name__
-        raise UnsupportedError(f"the gate could not be judged ({kind}: {error}).") from error
+        raise
     if junit is not None:
-        _write(junit, junit_xml(_cases(decision), pilot.path.name))
+        with terminal.progress(f"Writing {junit.name}"):
+            write_text(junit, junit_xml(_cases(decision), pilot.path.name))
     if as_json:
         terminal.show_json(_answer(result, decision, heard))
     else:
@@ -214,12 +212,6 @@ def _baseline(path: Path) -> Baseline:
         raise DataError(f"{path.name}: {error}") from error
 
 
-def _write(path: Path, text: str) -> None:
-    from headcount.writing import write_atomically
-
-    write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
-
-
 def _cases(decision: Decision) -> list[tuple[str, str, str]]:
     return [
         (spoken(verdict.name), verdict.outcome, spoken(verdict.message))
@@ -230,9 +222,12 @@ def _cases(decision: Decision) -> list[tuple[str, str, str]]:
 def _tell_of_error(error: Exception, junit: Path | None, github: bool, file: str) -> None:
     message = spoken(str(error))
     if junit is not None:
-        _write(junit, junit_xml([("input", "error", message)], file))
+        try:
+            write_text(junit, junit_xml([("input", "error", message)], file))
+        except HeadcountError as other:  # what went wrong first is told all the same
+            terminal.complain("error", str(other))
     if github:
-        print(annotation(f"{SUITE} {file}", message))
+        terminal.say(annotation(f"{SUITE} {file}", message))
 
 
 def _answer(result: Forecast, decision: Decision, heard: list[str]) -> dict[str, Any]:
@@ -259,9 +254,9 @@ def _show(decision: Decision) -> None:
 def _annotate(decision: Decision, file: str) -> None:
     for name, outcome, message in _cases(decision):
         if outcome != "pass":
-            print(annotation(f"{SUITE} {file}, {name}", message))
+            terminal.say(annotation(f"{SUITE} {file}, {name}", message))
     for note in decision.notes:
-        print(annotation(f"{SUITE} {file}", spoken(note), "notice"))
+        terminal.say(annotation(f"{SUITE} {file}", spoken(note), "notice"))
 
 
 def _for_xml(text: str) -> str:

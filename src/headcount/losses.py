@@ -12,6 +12,8 @@ from headcount import arrays
 
 FEW_ROWS = 4_000_000
 
+LossRows = tuple[NDArray[np.int64], NDArray[np.float64]]
+
 
 @dataclass(frozen=True)
 class LossTable:
@@ -19,12 +21,16 @@ class LossTable:
 
     The tie rule has been applied and rows are in ascending order, so that nothing computed from
     the table depends on the order in which probes or classes were given. Weights sum to one.
+
+    Where lists were cut amid equal scores, `bounds` holds the fewest and the most losses there can
+    be, each as losses in ascending order and their weights.
     """
 
     losses: NDArray[np.int64]
     weights: NDArray[np.float64]
     censored: NDArray[np.bool_]
     n_rivals: int
+    bounds: tuple[LossRows, LossRows] | None = None
 
 
 def checked_counts(
@@ -53,6 +59,28 @@ def checked_counts(
         "a censored probe's ties are not known: give 0",
     )
     return lost, tied, cut
+
+
+def checked_possible_ties(
+    possible_ties: Any,
+    losses: NDArray[np.int64],
+    ties: NDArray[np.int64],
+    censored: NDArray[np.bool_],
+    n_classes: int,
+) -> NDArray[np.int64]:
+    """Return how many more classes may tie, refused unless there are so many."""
+    if possible_ties is None:
+        return np.zeros_like(losses)
+    possible = arrays.as_counts(possible_ties, "possible ties")
+    arrays.same_length(possible, "possible ties", len(losses), "losses")
+    arrays.refuse(
+        possible > np.where(censored, losses, n_classes - 1 - losses - ties),
+        "possible ties",
+        "have more of them than classes that may tie",
+        lambda i: f"{possible[i]} possible ties",
+        "count losses of censored probes, and classes beyond the list of others",
+    )
+    return possible
 
 
 def collapse(

@@ -32,7 +32,8 @@ def pilot_html(pilot: Pilot) -> str:
         return AccuracyDisplay.from_pilot(pilot)
 
     table = _table([], list(summary.lines().items()))
-    return _page(f"Pilot: {summary.size}", [table], picture)
+    words = f"Accuracy against classes, measured: {summary.lines()['accuracy']}."
+    return _page(f"Pilot: {summary.size}", [table], picture, words)
 
 
 def forecast_html(made: Forecast) -> str:
@@ -56,7 +57,10 @@ def forecast_html(made: Forecast) -> str:
         return AccuracyDisplay.from_forecast(made)
 
     table = _table([made.nouns.rename("classes"), "accuracy", *within, ""], rows)
-    return _page(head, [table, _list(notes)], picture)
+    band = f", with the {within[0]}" if within else ""
+    against = made.nouns.rename(f"Accuracy against classes{band}")
+    words = f"{against}: {_told([(row[-1], row[0], row[1]) for row in rows])}."
+    return _page(head, [table, _list(notes)], picture, words)
 
 
 def backtest_html(found: Backtest) -> str:
@@ -81,7 +85,12 @@ def backtest_html(found: Backtest) -> str:
 
         return BacktestDisplay.from_backtest(found)
 
-    return _page(head, [_table(names, rows), *parts], picture)
+    told = ", ".join(f"{row[1]} from {row[0]}" for row in rows)
+    words = (
+        f"Accuracy among {found.n_classes:,} classes: {percent(found.observed)} measured; forecast "
+        f"from fewer classes: {told}."
+    )
+    return _page(head, [_table(names, rows), *parts], picture, found.nouns.rename(words))
 
 
 def comparison_html(found: Comparison) -> str:
@@ -98,30 +107,38 @@ def comparison_html(found: Comparison) -> str:
 
         return ComparisonDisplay.from_comparison(found)
 
-    return _page(
-        head,
-        [
-            _table([found.nouns.rename("classes"), *map(plain, made)], rows),
-            _list(found.sentences()),
-        ],
-        picture,
-    )
+    points = [
+        (plain(name), k, cell) for k, *cells in rows for name, cell in zip(made, cells, strict=True)
+    ]
+    words = f"{found.nouns.rename('Accuracy of each system against classes')}: {_told(points)}."
+    table = _table([found.nouns.rename("classes"), *map(plain, made)], rows)
+    return _page(head, [table, _list(found.sentences())], picture, words)
 
 
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _page(head: str, parts: Sequence[str], picture: Callable[[], Display] | None = None) -> str:
-    """Return parts under a title; the picture only where matplotlib is installed."""
-    shown = "" if picture is None else _drawn(picture, head)
+def _page(
+    head: str,
+    parts: Sequence[str],
+    picture: Callable[[], Display] | None = None,
+    words: str = "",
+) -> str:
+    """Return parts under a title; the picture, also in words, only where matplotlib is there."""
+    shown = "" if picture is None else _drawn(picture, words)
     return f"<div><strong>{html.escape(head)}</strong>{''.join(parts)}{shown}</div>"
 
 
-def _drawn(picture: Callable[[], Display], head: str) -> str:
+def _told(points: Sequence[tuple[str, str, str]]) -> str:
+    """Return points of curves in words: what they are, of how many classes, and their height."""
+    return ", ".join(f"{what} {share} at {k}" for what, k, share in points)
+
+
+def _drawn(picture: Callable[[], Display], words: str) -> str:
     from headcount.plotting.inline import as_image
 
     try:
-        return as_image(picture(), head)
+        return as_image(picture(), words)
     except MissingExtraError:
         return ""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headcount import arrays, hypergeometric
 from headcount.errors import ParameterError
-from headcount.losses import LossTable
+from headcount.losses import LossRows, LossTable
 from headcount.pilot import Pilot
 from headcount.threads import for_each
 
@@ -34,7 +34,8 @@ class Observed:
     averaged with the pilot's weights; ties follow the pilot's tie rule exactly.
 
     Censored probes (losses known only from below) give a lower and an upper bound; the value
-    reported is the middle between the two.
+    reported is the middle between the two. Where a list ends, classes beyond it may score as its
+    last entry does: `bounds` holds such ties, too, while the value leaves out those nobody saw.
 
     References
     ----------
@@ -56,18 +57,23 @@ class Observed:
         self.table = table
         self.n_classes = table.n_rivals + 1
         self.censored = bool(table.censored.any())
+        self.exact = not self.censored and table.bounds is None
         # A censored probe has at least its losses, and at most all of them.
-        self._best = _ascending(table.losses, table.weights)
+        best = _ascending(table.losses, table.weights)
         worst = np.where(table.censored, table.n_rivals, table.losses)
-        self._worst = _ascending(worst, table.weights)
+        self._rows = best, (_ascending(worst, table.weights) if self.censored else best)
+        self._bounds = self._rows
+        if table.bounds is not None:
+            fewest, most = table.bounds
+            self._bounds = _ascending(*fewest), _ascending(*most)
 
     def accuracy(self, k: Any) -> Floats:
         """Average accuracy among k of the pilot's classes."""
-        return self._middle(self.bounds(k))
+        return self._middle(k, hypergeometric.chance_unbeaten)
 
     def bounds(self, k: Any) -> tuple[Floats, Floats]:
-        """Lower and upper bound of the accuracy; equal unless probes are censored."""
-        return self._both(k, hypergeometric.chance_unbeaten)
+        """Lower and upper bound of the accuracy; equal unless lists were cut."""
+        return self._both(self._bounds, k, hypergeometric.chance_unbeaten)
 
     def top(self, m: int, k: Any) -> Floats:
         """Average chance that the true class is among the best m of k classes."""
@@ -76,11 +82,11 @@ class Observed:
         def chance(losses: Any, weights: Any, n: int, draws: int) -> float:
             return float(hypergeometric.mean_chance_within(losses, weights, n, draws, m))
 
-        return self._middle(self._both(k, chance))
+        return self._middle(k, chance)
 
     def mean_reciprocal_rank(self, k: Any) -> Floats:
         """Average of one over the rank of the true class among k classes."""
-        return self._middle(self._both(k, hypergeometric.mean_reciprocal))
+        return self._middle(k, hypergeometric.mean_reciprocal)
 
     def median_rank(self, k: Any) -> Floats:
         """Smallest m for which the true class is among the best m of k at least half the time."""
@@ -108,14 +114,17 @@ class Observed:
             )
         return counts.astype(np.int64)
 
-    def _both(self, k: Any, average: Callable[..., float]) -> tuple[Floats, Floats]:
+    def _both(
+        self, rows: tuple[LossRows, LossRows], k: Any, average: Callable[..., float]
+    ) -> tuple[Floats, Floats]:
+        """Averages over the rows of the most and of the fewest losses."""
         counts = self._counts(k)
-        upper = self._evaluate(self._best, counts, average)
-        lower = self._evaluate(self._worst, counts, average) if self.censored else upper
-        return lower, upper
+        fewest, most = rows
+        upper = self._evaluate(fewest, counts, average)
+        return upper if most is fewest else self._evaluate(most, counts, average), upper
 
     def _evaluate(
-        self, rows: tuple[Any, Any], counts: NDArray[np.int64], average: Callable[..., float]
+        self, rows: LossRows, counts: NDArray[np.int64], average: Callable[..., float]
     ) -> Floats:
         values = np.empty(counts.size)
         flat = counts.ravel()
@@ -126,11 +135,11 @@ class Observed:
         for_each(work, range(flat.size), task="Averaging over sub-tasks")
         return np.minimum(values, 1.0).reshape(counts.shape)
 
-    @staticmethod
-    def _middle(bounds: tuple[Floats, Floats]) -> Floats:
-        return bounds[0] + (bounds[1] - bounds[0]) / 2
+    def _middle(self, k: Any, average: Callable[..., float]) -> Floats:
+        lower, upper = self._both(self._rows, k, average)
+        return lower + (upper - lower) / 2
 
 
-def _ascending(losses: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _ascending(losses: NDArray[np.int64], weights: Floats) -> LossRows:
     order = np.argsort(losses, kind="stable")
     return losses[order], weights[order]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from headcount import arrays
 from headcount.classes import enough, positions, refuse_duplicates
 from headcount.constructors import PilotConstructors
 from headcount.errors import DataError, UnsupportedError
-from headcount.losses import LossTable, collapse
+from headcount.losses import LossRows, LossTable, collapse
 from headcount.ranks import Beats, Pieces, Source
 from headcount.ranks.canonical import canonical_order
 from headcount.summary import PilotSummary, summarise
@@ -42,6 +43,9 @@ class Pilot(PilotConstructors):
         For each probe, how many wrong classes score above, and equal to, its true class.
     censored : ndarray of bool
         Whether `losses` is only a lower bound.
+    possible_ties : ndarray of int64
+        How many classes may tie with the true one, though they do not count in `ties`, because a
+        list was cut: of a censored probe some of its losses, of others classes beyond the list.
     weights : ndarray of float64
         Weight of each probe in an average; they sum to one.
     average : {"macro", "micro"}
@@ -77,6 +81,7 @@ class Pilot(PilotConstructors):
         *,
         n_classes: int,
         censored: NDArray[np.bool_] | None = None,
+        possible_ties: NDArray[np.int64] | None = None,
         labels: NDArray[np.int64] | None = None,
         source: Source | None = None,
         beats: Beats | None = None,
@@ -94,6 +99,9 @@ class Pilot(PilotConstructors):
         self.losses = _frozen(losses)
         self.ties = _frozen(ties)
         self.censored = _frozen(np.zeros(len(losses), np.bool_) if censored is None else censored)
+        self.possible_ties = _frozen(
+            np.zeros(len(losses), np.int64) if possible_ties is None else possible_ties
+        )
         self.labels = None if labels is None else _frozen(labels)
         self.class_names = _frozen(class_names)
         self.groups = None if groups is None else _frozen(groups)
@@ -110,6 +118,14 @@ class Pilot(PilotConstructors):
         if getattr(self, "_sealed", False) and name != "_beats":
             raise AttributeError("a Pilot cannot be changed; make a new one")
         super().__setattr__(name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Seal what was unpickled or copied: NumPy makes the arrays anew, and writeable."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+        self.__dict__.pop("_table", None)  # made again where it is asked for
 
     # -- what it offers -------------------------------------------------------------------------
 
@@ -128,26 +144,29 @@ class Pilot(PilotConstructors):
 
         Under ``tie_rule="random"`` a probe with L losses and T ties enters as rows L ... L + T of
         weight 1 / (T + 1) each, which is exact: among T + 1 equals in random order, the number
-        ahead of the true class is uniform.
+        ahead of the true class is uniform. Computed once and kept.
         """
-        losses, ties = self.losses, self.ties
-        if self.tie_rule == "lose":
-            losses, ties = losses + ties, np.zeros_like(ties)
-        elif self.tie_rule == "win":
-            ties = np.zeros_like(ties)
-        n_rivals = self.n_classes - 1
-        plain = collapse(losses, ties, self.weights, ~self.censored)
-        cut = collapse(losses, ties, self.weights, self.censored)
+        return self._table
+
+    @cached_property
+    def _table(self) -> LossTable:
+        plain = self._rows(self.losses, self.ties, ~self.censored)
+        cut = self._rows(self.losses, self.ties, self.censored)
         return LossTable(
-            np.concatenate([plain[0], cut[0]]),
-            np.concatenate([plain[1], cut[1]]),
-            np.repeat([False, True], [len(plain[0]), len(cut[0])]),
-            n_rivals,
+            _frozen(np.concatenate([plain[0], cut[0]])),
+            _frozen(np.concatenate([plain[1], cut[1]])),
+            _frozen(np.repeat([False, True], [len(plain[0]), len(cut[0])])),
+            self.n_classes - 1,
+            self._bounds(),
         )
 
     def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Scores against all classes for successive blocks of probes; higher is better."""
         return self._need_source().blocks(rows)
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Blocks for those who use only the order within each row, which is exact in any type."""
+        return self._need_source().ordered_blocks()
 
     def pieces(
         self, top: int = 10, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -266,14 +285,14 @@ class Pilot(PilotConstructors):
 
         Parameters
         ----------
-        rows : sequence of int
-            Positions of the probes to keep.
+        rows : sequence of int or of bool
+            Positions of the probes to keep, each once, or a mask with one entry for each probe.
 
         Returns
         -------
         Pilot
         """
-        chosen = np.asarray(rows, dtype=np.intp)
+        chosen = arrays.as_positions(rows, "probes to keep", self.n_probes)
         enough(self.n_classes, len(chosen))
         every = np.arange(self.n_classes)
         true = None if self.labels is None else self.labels[chosen]
@@ -286,6 +305,7 @@ class Pilot(PilotConstructors):
             self.class_names,
             n_classes=self.n_classes,
             censored=self.censored[chosen],
+            possible_ties=self.possible_ties[chosen],
             labels=true,
             source=source,
             beats=None if self._beats is None else self._beats.subset(chosen, every),
@@ -330,6 +350,7 @@ class Pilot(PilotConstructors):
             self.class_names,
             n_classes=self.n_classes,
             censored=self.censored,
+            possible_ties=self.possible_ties,
             labels=self.labels,
             source=self._source,
             beats=self._beats,
@@ -358,6 +379,29 @@ class Pilot(PilotConstructors):
         return pilot_html(self)
 
     # -- inner workings -------------------------------------------------------------------------
+
+    def _rows(
+        self, losses: NDArray[np.int64], ties: NDArray[np.int64], chosen: NDArray[np.bool_]
+    ) -> LossRows:
+        """Losses and weights of some probes, ties resolved by the tie rule."""
+        if self.tie_rule == "lose":
+            losses, ties = losses + ties, np.zeros_like(ties)
+        elif self.tie_rule == "win":
+            ties = np.zeros_like(ties)
+        return collapse(losses, ties, self.weights, chosen)
+
+    def _bounds(self) -> tuple[LossRows, LossRows] | None:
+        """Return the fewest and the most losses that ties at the end of lists allow."""
+        if not self.possible_ties.any():
+            return None
+        every = np.ones(self.n_probes, np.bool_)
+        at_end = np.where(self.censored, self.possible_ties, 0)
+        fewest = self._rows(self.losses - at_end, self.ties + at_end, every)
+        # Tied with all beyond the list a probe has any number of losses; that it has the most is
+        # close to that, and is one row where a large gallery would take millions.
+        unknown = self.censored | ((self.possible_ties > 0) & (self.tie_rule != "win"))
+        most = np.where(unknown, self.n_classes - 1, self.losses)
+        return fewest, self._rows(most, np.where(unknown, 0, self.ties), every)
 
     def _need_source(self) -> Source:
         if self._source is None:

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from headcount.threads import doing
 from headcount.wording import OURS, Nouns, speaking
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
 
 PilotFile = Annotated[
-    Path, typer.Argument(metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run.")
+    Path,
+    typer.Argument(
+        metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run; text may be gzipped."
+    ),
 ]
 Labels = Annotated[
     Path | None, typer.Option(help="True class of each row: .npy, or .txt with one a line.")
@@ -30,7 +34,8 @@ Metric = Annotated[
 Better = Annotated[
     bool | None,
     typer.Option(
-        "--higher-is-better/--lower-is-better", help="Similarities (the default) or distances."
+        "--higher-is-better/--lower-is-better",
+        help="Similarities (the default) or distances (the default for neighbour lists).",
     ),
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements: PILOT is a TREC run.")]
@@ -69,7 +74,8 @@ class PilotFiles:
         """Read the pilot."""
         from headcount.loading import load
 
-        pilot = load(self.path, **self.options)
+        with doing(f"Reading {self.path.name}"):
+            pilot = load(self.path, **self.options)
         if self.nouns == OURS:
             return pilot
         return pilot.with_nouns(self.nouns.noun, self.nouns.probe_noun)

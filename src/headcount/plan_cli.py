@@ -46,7 +46,7 @@ def plan(
     asked = numbers_of(classes)
     if len(asked) != 1:
         raise ParameterError("--classes takes one number here; plan for each on its own.")
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Planning"), listening() as heard:
         found = make_plan(
             pilot.load(),
             asked[0],
@@ -61,6 +61,7 @@ def plan(
         terminal.show_json(found.to_dict() | {"warnings": heard})
     else:
         _show(found)
+        terminal.list_checks(found.checks, heard)
 
 
 def _show(found: Plan) -> None:

@@ -15,11 +15,15 @@ from headcount.answers import Forecast
 from headcount.asking import asked_classes
 from headcount.backtest_result import points
 from headcount.backtesting import LEAST_HALF
+from headcount.checks import Check
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
+from headcount.favorability import ROUND_OFF
 from headcount.forecasting import forecast
+from headcount.limits import ladder
 from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
+from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
 from headcount.wording import OURS, Nouns, about, percent
 
@@ -28,7 +32,7 @@ Floats = NDArray[np.float64]
 SCHEMA = 1
 FEWEST, MOST = 2 * LEAST_HALF, 10_000_000
 PER_CLASS = (1, 2, 5, 10, 20)
-STEPS = 400
+STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class Plan:
         Other sizes that will do.
     notes : tuple of str
         What to know about it.
+    checks : tuple of Check
+        What to know before believing the forecast that it rests on.
     nouns : Nouns
         What classes and probes are called in words.
     """
@@ -103,13 +109,16 @@ class Plan:
     probes_per_class: float
     options: tuple[Option, ...]
     notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
     nouns: Nouns = OURS
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         held = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "nouns"}
         options = [dict(vars(option)) for option in self.options]
-        return {"schema": SCHEMA} | held | {"options": options, "notes": list(self.notes)}
+        checks = [check.to_dict() for check in self.checks]
+        lists = {"options": options, "notes": list(self.notes), "checks": checks}
+        return {"schema": SCHEMA} | held | lists
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -267,32 +276,41 @@ class _Model:
         self.by_probes = u.probe_variance / whole if whole > 0 else 0.0
         self.own = u.probes_per_class
 
-    def sampling(self, classes: Floats, per_class: float) -> Floats:
+    def sampling(self, classes: Floats, per_class: float, k: Any = None) -> Floats:
         """Variance that comes from the choice of classes and probes."""
         size, u = self.u.n_classes, self.u
-        reached = np.minimum(classes, self.k)  # where the pilot to come measures
+        asked = self.k if k is None else k
+        reached = np.minimum(classes, asked)  # where the pilot to come measures
         known = np.minimum(reached, size)
         level = u.sampling(known) ** 2 * self._spread(known) / self._spread(reached)
         mix = 1 - self.by_probes + self.by_probes * self.own / per_class
-        at = self._beyond(classes)
+        at = self._beyond(classes, asked)
         # What is stated without any step beyond the pilot is due to its size.
         due = np.where(at > size, u.onset**2, 0.0)
         growth = (u.sampling(at) ** 2 + due) / u.sampling(size) ** 2
         return np.asarray(level * size / classes * mix * growth)
 
-    def extrapolation(self, classes: Floats) -> Floats:
+    def extrapolation(self, classes: Floats, k: Any = None) -> Floats:
         """Variance of the error of shape."""
-        beyond = self.u.extrapolation(self._beyond(classes)) ** 2
-        return np.asarray(np.maximum(beyond - self.u.onset**2, 0.0))
+        at = self._beyond(classes, self.k if k is None else k)
+        return np.asarray(np.maximum(self.u.extrapolation(at) ** 2 - self.u.onset**2, 0.0))
 
     def half_width(self, classes: Any, per_class: float) -> Floats:
-        """Half the width of the interval to expect."""
+        """Half the width of the interval to expect.
+
+        Its limits are the least of those from the pilot's size to k (`headcount.limits`).
+        """
         sizes = np.asarray(classes, dtype=np.float64)
-        error = np.sqrt(self.sampling(sizes, per_class) + self.extrapolation(sizes))
-        at = self._beyond(sizes)
+        stages = self._stages(sizes)
+        value = self._accuracy(stages)
+        error = np.sqrt(self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages))
+        at = self._beyond(sizes, stages)
         own, shown = (
-            np.subtract(*known.limits(self.value, at, error, self.made.confidence)[::-1])
-            for known in (self.u, self.shown)
+            np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
+            for limits in (
+                known.limits(value, at, error, self.made.confidence)
+                for known in (self.u, self.shown)
+            )
         )
         return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, own) / 2)
 
@@ -309,16 +327,34 @@ class _Model:
             low, high = (low, middle) if enough else (middle, high)
         return high
 
-    def _beyond(self, classes: Floats) -> Floats:
+    def _stages(self, classes: Floats) -> Floats:
+        """Return numbers of classes from the size of a pilot to k, a column for each pilot.
+
+        They are to its size what the rungs of a ladder are to that of the pilot at hand.
+        """
+        size, furthest = self.u.n_classes, self._beyond(classes.min(), self.k)
+        rungs = ladder(size, self.u.grid)
+        rungs = rungs[(rungs >= size) & (rungs <= furthest)]
+        ways = np.multiply.outer(rungs / size, classes)
+        stages = np.append(ways, np.full((1, *classes.shape), self.k), axis=0)
+        return np.minimum(np.floor(stages * (1 + ROUND_OFF)), self.k)
+
+    def _beyond(self, classes: Floats, k: Any) -> Floats:
         """Return how many classes are as far beyond the pilot at hand as k is beyond another."""
-        ratio = np.maximum(self.k / np.asarray(classes), 1.0)
-        return np.asarray(np.floor(ratio * self.u.n_classes))
+        ratio = np.maximum(k / np.asarray(classes), 1.0)
+        return np.asarray(np.floor(ratio * self.u.n_classes * (1 + ROUND_OFF)))
+
+    def _accuracy(self, classes: Floats) -> Floats:
+        """Return accuracies, each number of classes looked at once."""
+        counts, where = np.unique(classes, return_inverse=True)
+        return np.asarray(self.made.accuracy(counts)[where].reshape(np.shape(classes)))
 
     def _spread(self, classes: Floats) -> Floats:
-        value = self.made.accuracy(classes.astype(np.int64))
+        value = self._accuracy(classes)
         return np.asarray(np.maximum(value * (1 - value), 0.5 / self.u.n_probes))
 
 
+@doing("Looking for sizes that would do")
 def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
     u, made = model.u, model.made
     if not float(u.sampling(u.n_classes)) > 0:
@@ -344,6 +380,7 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         probes_per_class=wanted,
         options=_options(model, half_width, wanted),
         notes=_notes(model, classes),
+        checks=made.checks,
         nouns=made.nouns,
     )
 

@@ -5,7 +5,6 @@ It stands outside the package `risk` so that `headcount --help` need not load th
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +62,7 @@ def risk(
 
     asked = numbers_of(classes)
     one_format(as_json, as_csv)
-    with terminal.progress(), listening() as heard:
+    with terminal.progress("Forecasting the cost of mistakes"), listening() as heard:
         data = pilot.load()
         result = forecast_risk(
             data,
@@ -78,7 +77,7 @@ def risk(
         answer = result.to_dict() | {"cost": Path(cost).name, "warnings": heard}
         terminal.show_json(answer)
     elif as_csv:
-        sys.stdout.write(result.to_csv())
+        terminal.put(result.to_csv())
     else:
         _show(result, Path(cost).name)
 

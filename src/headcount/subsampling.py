@@ -38,6 +38,25 @@ TASK = "Fitting subsets of the classes"
 
 
 @dataclass(frozen=True)
+class Refit:
+    """What a method says of one subset of the classes.
+
+    Attributes
+    ----------
+    curve : ndarray
+        Accuracy forecast on the grid.
+    stated : ndarray or None
+        Error that the method states there; see `Extrapolator.stated_error`.
+    n_probes : int
+        How many probes it saw.
+    """
+
+    curve: Floats
+    stated: Floats | None
+    n_probes: int
+
+
+@dataclass(frozen=True)
 class Refits:
     """What a method says when it sees only some of the classes.
 
@@ -45,8 +64,10 @@ class Refits:
     ----------
     n_classes : int
         How many classes each refit saw.
+    made : tuple of Refit
+        Those that worked.
     curves : ndarray of shape (refits, points of the grid)
-        Accuracy forecast by each refit that worked.
+        Accuracy forecast by each of them.
     n_failed : int
         How many refits the method refused.
     reason : str or None
@@ -54,6 +75,7 @@ class Refits:
     """
 
     n_classes: int
+    made: tuple[Refit, ...]
     curves: Floats
     n_failed: int = 0
     reason: str | None = None
@@ -109,6 +131,7 @@ def refits(
     random_state: int = 0,
     n_jobs: int | None = None,
     order: Any = None,
+    sampler: Sampler | None = None,
 ) -> Subsamples:
     """Fit a method to random subsets of a pilot's classes and keep the curves it forecasts.
 
@@ -134,6 +157,8 @@ def refits(
     order : sequence, optional
         Names of all classes in the order to draw from, so that pilots of the same classes can be
         given the same subsets. It needs a pilot with scores.
+    sampler : Sampler, optional
+        What draws the subsets, where `sampler_for` has made it already.
 
     Returns
     -------
@@ -163,7 +188,8 @@ def refits(
     seed = arrays.whole_number(random_state, "random_state", 0)
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; choose 1, or -1 for all.")
-    sampler = sampler_for(pilot, estimator, order)
+    with threads.doing("Preparing subsets of the classes"):
+        sampler = sampler or sampler_for(pilot, estimator, order)
     refusals = [sampler.refusal(size) for size, _ in plan]
     todo = [
         (place, size, repeat)
@@ -177,8 +203,10 @@ def refits(
         )
         for _, size, repeat in todo
     )
-    outcomes: list[list[Floats | str]] = [[] for _ in plan]
+    outcomes: list[list[Refit | str]] = [[] for _ in plan]
     report = threads.reporter()
+    if todo:
+        report(TASK, 0, len(todo))
     with threads.one_blas_thread():
         for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
             outcomes[todo[done - 1][0]].append(outcome)
@@ -291,32 +319,35 @@ def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
     return workers(calls)
 
 
-def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Floats | str:
-    """Return the curve forecast from a pilot, or why there is none."""
+def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Refit | str:
+    """Return what a method says of a pilot, or why it says nothing."""
     # Warning filters are shared by all threads of a process, so that only a worker may set them.
     # An empty context keeps warnings and progress from those who listen to the whole.
     with _quiet(os.getpid() != parent), threads.one_blas_thread():
-        return Context().run(_curve, estimator, pilot, grid)
+        return Context().run(_fitted, estimator, pilot, grid)
 
 
-def _curve(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Floats | str:
+def _fitted(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Refit | str:
     try:
         with silence():
-            values = np.asarray(clone(estimator).fit(pilot).predict(grid), dtype=np.float64)
+            fit = clone(estimator).fit(pilot)
+            curve = np.asarray(fit.predict(grid), dtype=np.float64)
     except HeadcountError as error:
         return str(error)
-    return values if np.isfinite(values).all() else "it gave a forecast that is not a number."
+    if not np.isfinite(curve).all():
+        return "it gave a forecast that is not a number."
+    return Refit(curve, fit.stated_error(grid / pilot.n_classes), pilot.n_probes)
 
 
 def _gathered(
-    size: int, outcomes: Sequence[Floats | str], refusal: str | None, n_points: int
+    size: int, outcomes: Sequence[Refit | str], refusal: str | None, n_points: int
 ) -> Refits:
-    curves = [found for found in outcomes if not isinstance(found, str)]
+    made = tuple(found for found in outcomes if not isinstance(found, str))
     reasons = Counter(found for found in outcomes if isinstance(found, str))
     most = max(sorted(reasons), key=reasons.__getitem__) if reasons else refusal
-    held = np.array(curves, dtype=np.float64).reshape(len(curves), n_points)
-    held.flags.writeable = False
-    return Refits(size, held, reasons.total(), most)
+    curves = np.array([one.curve for one in made], dtype=np.float64).reshape(len(made), n_points)
+    curves.flags.writeable = False
+    return Refits(size, made, curves, reasons.total(), most)
 
 
 @contextmanager

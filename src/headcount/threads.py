@@ -24,6 +24,7 @@ def _silent(task: str, done: int, total: int) -> None:
 
 
 _report: ContextVar[Callable[[str, int, int], None]] = ContextVar("report", default=_silent)
+_phase: ContextVar[str] = ContextVar("phase", default="")
 
 
 def thread_count() -> int:
@@ -33,12 +34,27 @@ def thread_count() -> int:
 
 @contextmanager
 def watching(report: Callable[[str, int, int], None]) -> Iterator[None]:
-    """Have `report(task, done, total)` called as long-running work advances, for progress bars."""
+    """Have `report(task, done, total)` called as long-running work advances, for progress bars.
+
+    A total of zero: how much there is to do is not known.
+    """
     token = _report.set(report)
     try:
         yield
     finally:
         _report.reset(token)
+
+
+@contextmanager
+def doing(phase: str) -> Iterator[None]:
+    """Tell whoever is watching what is done inside, then again what it was part of."""
+    report, token = reporter(), _phase.set(phase)
+    report(phase, 0, 0)
+    try:
+        yield
+    finally:
+        _phase.reset(token)
+        report(_phase.get(), 0, 0)
 
 
 def reporter() -> Callable[[str, int, int], None]:
@@ -60,6 +76,8 @@ def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str
     """
     todo = list(blocks)
     report = reporter()
+    if todo:
+        report(task, 0, len(todo))
     with ThreadPoolExecutor(max(1, min(thread_count(), len(todo)))) as pool:
         futures = [pool.submit(work, block) for block in todo]
         try:

@@ -23,22 +23,52 @@ ALONE = r"""(?P<alone>"(?:[^"]|"")*"|`[^`]*`|(?<!\w)'[^'\n]*'(?!\w))"""
 IN_TEXT = rf"(?P<article>\ban? )?(?<![\w./:=\\-]){OUR_NOUN}(?P<owner>'s?)?(?![\w/=\\-]|\.\w)"
 AN = re.compile(r"(?!eu|uni|us[eu]|one\b)[aeiou]|hour|hono|heir", re.IGNORECASE)
 
+ROUND_OFF = 1e-12  # a sum of weights may miss 0 or 1 by so much
+MOST_DIGITS = 8
+# What is nearer to 0% or 100% than one in 10^8 is said in words; in an interval, than a thousandth
+# of its width.
+FINEST, FINE = 8, 3
 
-def percent(value: float) -> str:
+
+def percent(value: float, beside: float | None = None) -> str:
     """Return a share in per cent, with digits only where they tell something.
+
+    What is left to 0% or 100%, whichever is nearer, has two significant digits: between 98.3% and
+    97.5% lies half as much error again, between 71.3% and 70.9% next to nothing.
+
+    Parameters
+    ----------
+    value : float
+        The share.
+    beside : float, optional
+        A share that stands beside it: digits are written until the two can be told apart, and none
+        that are nothing beside the difference.
 
     Examples
     --------
-    >>> [percent(x) for x in (0.70931, 0.9994, 0.003, 1.0, 0.0)]
-    ['71%', '99.94%', '0.3%', '100%', '0%']
+    >>> [percent(x) for x in (0.70931, 0.9, 0.983, 0.99936, 0.0025, 1.0, 0.0)]
+    ['71%', '90%', '98.3%', '99.936%', '0.25%', '100%', '0%']
+    >>> percent(0.7994, beside=0.8), percent(0.8, beside=0.7994)
+    ('79.9%', '80.0%')
     """
     edge = min(value, 1 - value)
-    if edge < 1e-12 or edge >= 0.0095:
+    if edge < ROUND_OFF:
         return f"{value:.0%}"
-    if edge < 1e-8:
-        return "under 0.000001%" if value < 0.5 else "over 99.999999%"
-    digits = max(0, math.ceil(-math.log10(edge) - 2))
-    return f"{value:.{digits}%}"
+    apart = 0.0 if beside is None else abs(value - beside)
+    power = FINEST if apart == 0 else min(FINEST, math.ceil(-math.log10(apart)) + FINE)
+    if edge < 10.0**-power:
+        least = 10.0 ** (2 - power)
+        word, near = ("under", least) if value < 0.5 else ("over", 100 - least)
+        return f"{word} {near:.{power - 2}f}%"
+    power = int(f"{100 * edge:.1e}".partition("e")[2])
+    digits = enough = max(0, 1 - power)
+    if apart > 0:
+        while digits < MOST_DIGITS and f"{value:.{digits}%}" == f"{beside:.{digits}%}":
+            digits += 1
+    text = f"{100 * value:.{digits}f}"
+    if 0 < digits == enough:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text}%"
 
 
 def rough_chance(value: float) -> str:
@@ -55,14 +85,16 @@ def rough_chance(value: float) -> str:
 
 
 def percent_range(lower: float, upper: float) -> str:
-    """Return an interval of shares in per cent.
+    """Return an interval of shares in per cent, its ends told apart.
 
     Examples
     --------
-    >>> percent_range(0.662, 0.748), percent_range(0.9981, 0.99954), percent_range(0.97, 1.0)
-    ('66-75%', '99.8-99.95%', '97-100%')
+    >>> percent_range(0.662, 0.748), percent_range(0.9975, 0.99954), percent_range(0.97, 1.0)
+    ('66-75%', '99.75-99.954%', '97-100%')
+    >>> percent_range(0.7131, 0.7134), percent_range(0.7, 0.7), percent_range(0.89, 0.9999999)
+    ('71.31-71.34%', '70%', '89-over 99.99%')
     """
-    first, last = percent(lower), percent(upper)
+    first, last = percent(lower, beside=upper), percent(upper, beside=lower)
     return last if first == last else f"{first.removesuffix('%')}-{last}"
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
+import secrets
+import shutil
+import stat
+import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from headcount.errors import DataError, ParameterError
+from headcount.errors import DataError, OutputError, ParameterError
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
@@ -18,57 +24,143 @@ def refuse_overwriting(
     output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]
 ) -> None:
     """Refuse an output path that is one of the inputs."""
-    target = Path(output).resolve()
+    target = os.path.realpath(output)
     for path in inputs:
-        if Path(path).resolve() == target:
+        if os.path.realpath(path) == target:
             raise ParameterError(
-                f"the output {target.name} is also an input and would be overwritten; "
+                f"the output {Path(target).name} is also an input and would be overwritten; "
                 "choose another name."
             )
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], Any]) -> None:
-    """Have `write` fill a temporary file beside `path`, then put it in place at once."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise DataError(
-            f"there is no folder {target.parent.name} for {target.name}; make it first."
-        )
-    handle, name = tempfile.mkstemp(
-        prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent
-    )
-    os.close(handle)
-    try:
+    """Have `write` fill a temporary file, then put it in place at once.
+
+    A link is written through, and a file that is there keeps its mode. What is no regular file (a
+    pipe, a device, our own stdout) stays what it is: the finished text is poured into it.
+    """
+    target = _target(path)
+    folder = Path(tempfile.gettempdir()) if _is_stream(target) else target.parent
+    with _refusing(target.name), _temporary(folder, Path(path).suffix) as name:
         write(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        if _is_stream(target):
+            _pour(name, target)
+        else:
+            os.chmod(name, _mode(target))
+            os.replace(name, target)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8, with what UTF-8 cannot hold (half a character) replaced."""
+    write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write what is there already as it will be on the disk."""
+    write_atomically(path, lambda name: Path(name).write_bytes(content))
+
+
+def write_figure(path: str | os.PathLike[str], figure: Any, dpi: int) -> None:
+    """Write a matplotlib figure, as what the name ends in."""
+    # Drawn first: on a full disk matplotlib would stumble over what it has half written.
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=dpi, format=Path(path).suffix[1:].lower())
+    write_bytes(path, drawn.getvalue())
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path that cannot be written to, before any work is done for it."""
-    Path(_temporary(Path(path))).unlink()
+    target = _target(path)
+    if not _is_stream(target):
+        with _refusing(target.name), _temporary(target.parent, target.suffix):
+            _mode(target)  # asks for the file by its name, which may be too long
+    elif _own_stream(target) is None and not os.access(target, os.W_OK):
+        # A pipe is only asked about: to open one would wait for its reader.
+        raise OutputError(f"{target.name} cannot be written to; choose another name.")
 
 
-def _temporary(target: Path) -> str:
-    """Make an empty file beside the target."""
-    if target.is_dir():
-        raise DataError(f"{target.name} is a folder; name a file to write to.")
+# -- inner workings --------------------------------------------------------------------------------
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """Return what will be written to: where links lead, unless that is no place in a folder."""
+    given = Path(path)
+    if _is_stream(given):
+        return given
+    target = Path(os.path.realpath(given))
+    if os.path.isdir(target):
+        raise DataError(f"{given.name} is a folder; name a file to write to.")
+    if os.path.islink(target):
+        raise DataError(f"{given.name} is a link that leads back to itself; name another file.")
     if not target.parent.is_dir():
         raise DataError(
             f"there is no folder {target.parent.name} for {target.name}; make it first."
         )
+    return target
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path is something to pour into rather than a file to put in place."""
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent
-        )
+        kind = path.stat().st_mode
+    except OSError:
+        return False
+    if stat.S_ISREG(kind):
+        return _own_stream(path) is not None
+    return not stat.S_ISDIR(kind)
+
+
+def _own_stream(path: Path) -> TextIO | None:
+    """Return which of our own outputs a path is, such as /dev/stdout: also where it is a file."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+                return stream
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _pour(name: str, target: Path) -> None:
+    own = _own_stream(target)
+    opened: Path | int = target
+    if own is not None:
+        # What was printed before comes first; opened anew, a file would be written from its start.
+        own.flush()
+        opened = os.dup(own.fileno())
+    with open(name, "rb") as source, open(opened, "wb") as sink:
+        shutil.copyfileobj(source, sink)
+
+
+@contextmanager
+def _temporary(folder: Path, suffix: str) -> Iterator[str]:
+    """Make an empty file that nobody else can read, and see to it that it does not stay."""
+    # The name is known before there is a file, so that a signal in between leaves nothing behind.
+    name = str(folder / f".headcount.{secrets.token_hex(8)}{suffix}")
+    try:
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _mode(target: Path) -> int:
+    """Return the mode of a file that is there, else what the umask leaves."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """Say in a sentence why a file cannot be written: a full disk, no right to, a closed pipe."""
+    try:
+        yield
+    except OutputError:
+        raise
     except OSError as error:
-        raise DataError(
-            f"cannot write {target.name} into its folder ({error.strerror}); choose another folder."
+        raise OutputError(
+            f"cannot write {name} ({error.strerror or error}); choose another place for it."
         ) from error
-    os.close(handle)
-    return name

@@ -64,7 +64,7 @@ def table1(
 
     sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
     fewer, wanted = _counts(fewer_repeats), chosen(names_of(methods))
-    with terminal.progress():
+    with terminal.progress("Running table1"):
         whole = pilot.load()
         settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
         results = experiment.table1(
@@ -99,7 +99,7 @@ def telugu(
     wanted = experiment.usual_methods() if methods is None else chosen(names_of(methods))
     inputs = [file.path for file in experiment.score_files(folder)]
     settings = settings_for("telugu", output, seed, jobs, fresh, inputs)
-    with terminal.progress():
+    with terminal.progress("Running telugu"):
         results = experiment.telugu(folder, settings, methods=wanted)
         paths = results.write(settings.output, experiment.draw)
     columns = ["source", "classifier", "method", "from", "measured", "forecast", "truth", "error"]
@@ -131,7 +131,7 @@ def classifiers(
 
     wanted = chosen(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
-    with terminal.progress():
+    with terminal.progress("Running classifiers"):
         points = experiment.read_drawings(drawings)
         settings = settings_for("classifiers", output, seed, jobs, fresh, [path])
         results = experiment.classifiers(
@@ -164,7 +164,7 @@ def toy(
     from headcount.bench import toy as experiment
 
     settings = settings_for("toy", output, seed, jobs, fresh, [])
-    with terminal.progress():
+    with terminal.progress("Running toy"):
         results = experiment.toy(settings, repeats=repeats)
         paths = results.write(settings.output, experiment.draw)
     columns = ["classes", "mean of label sets", "standard error", "theory", "errors apart"]
@@ -187,7 +187,7 @@ def figure10(
     from headcount.bench import figure10 as experiment
 
     settings = settings_for("figure10", output, seed, jobs, fresh, [])
-    with terminal.progress():
+    with terminal.progress("Running figure10"):
         results = experiment.figure10(settings, repeats=repeats, bounded=bounded)
         paths = results.write(settings.output, experiment.draw)
     columns = ["basis", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
@@ -238,7 +238,7 @@ def cleanex(
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
     pictures = cleanex_figures.pictures(run)
     settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
-    with terminal.progress():
+    with terminal.progress("Running cleanex"):
         results = experiment.cleanex(
             settings, parts=run, faces=data, methods=wanted, repeats=repeats
         )
@@ -307,7 +307,7 @@ def compare(
     inputs = [*compare_places.inputs(run, data), *(cleanex or [])]
     drawn = compare_figures.pictures(run)
     settings = settings_for("compare", output, seed, jobs, fresh, inputs, drawn)
-    with terminal.progress():
+    with terminal.progress("Running compare"):
         results = experiment.compare(
             settings, data=data, parts=run, methods=wanted, fewer=fewer, pilots=pilots, kept=cleanex
         )

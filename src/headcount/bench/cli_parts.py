@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option(help="Folder for the results; benchmarks/results/NAME by default."),
+    typer.Option(help="Folder for the results; bench-results/NAME by default."),
 ]
 Seed = Annotated[int, typer.Option(help="All random draws follow from it.")]
 Jobs = Annotated[int, typer.Option(help="Workers; 0 for one a core.")]
@@ -47,7 +47,7 @@ def settings_for(
     from headcount.bench.runner import Settings
     from headcount.threads import thread_count
 
-    folder = Path("benchmarks", "results", bench) if output is None else output
+    folder = Path("bench-results", bench) if output is None else output
     settings = Settings(folder, seed, jobs or thread_count(), fresh)
     settings.prepare()
     check_outputs(folder, bench, inputs, pictures)

@@ -76,7 +76,7 @@ def coverage(
 
     wanted = coverage_pilots.families(names_of(families), data)
     sizes = coverage_pilots.SHARES if shares is None else _shares_of(shares)
-    with terminal.progress():
+    with terminal.progress("Running coverage"):
         read = coverage_pilots.inputs(wanted, data)
         settings = settings_for("coverage", output, seed, jobs, fresh, read)
         results = experiment.coverage(
@@ -111,7 +111,7 @@ def calibration(
     from headcount.bench import calibration as experiment
 
     settings = settings_for("calibration", output, seed, jobs, fresh, [])
-    with terminal.progress():
+    with terminal.progress("Running calibration"):
         results = experiment.calibration(
             settings, method=method, problems=problems, held_out=held_out
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import sys
@@ -25,7 +24,7 @@ Methods = Mapping[str, Extrapolator]
 def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
     """Return estimators by name; all registered ones but the slow ones by default.
 
-    A name is an alias, or an alias with options after colons, such as
+    A name is what `headcount.estimators.resolve` takes, such as
     ``probit-normal:prior_classes=1``.
 
     Examples
@@ -39,23 +38,7 @@ def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
         raise ParameterError("no method is named; leave --methods out for the usual ones.")
     if len(set(names)) < len(names):
         raise ParameterError("a method is named twice; name each once.")
-    return {name: _made(name) for name in names}
-
-
-def _made(name: str) -> Extrapolator:
-    alias, *options = name.split(":")
-    estimator = resolve(alias)
-    for option in options:
-        key, _, text = option.partition("=")
-        if key not in estimator.get_params():
-            known = ", ".join(sorted(estimator.get_params())) or "none"
-            raise ParameterError(f"method {alias} has no option {key!r}; it has: {known}.")
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text  # a word
-        estimator.set_params(**{key: value})
-    return estimator
+    return {name: resolve(name) for name in names}
 
 
 def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: int) -> Record:

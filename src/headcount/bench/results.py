@@ -8,12 +8,17 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headcount.plotting import check_picture
-from headcount.writing import check_writable, refuse_overwriting, write_atomically
+from headcount.writing import (
+    check_writable,
+    refuse_overwriting,
+    write_atomically,
+    write_figure,
+    write_text,
+)
 
 SCHEMA = 1
 ENDINGS = (".json", ".csv")
@@ -77,13 +82,13 @@ class Results:
         """
         table, sheet = output_files(folder, self.bench, ())
         text = self.to_json()
-        write_atomically(table, lambda name: _write_text(name, text + "\n"))
+        write_text(table, text + "\n")
         write_atomically(sheet, lambda name: _write_csv(name, self.rows))
         drawn = draw(self)
         figures = drawn if isinstance(drawn, Mapping) else dict.fromkeys(ONE_PICTURE, drawn)
         paths = output_files(folder, self.bench, figures)
         for path, figure in zip(paths[len(ENDINGS) :], figures.values(), strict=True):
-            write_atomically(path, partial(figure.savefig, dpi=130))
+            write_figure(path, figure, 130)
         return paths
 
 
@@ -115,10 +120,6 @@ def check_outputs(
         check_writable(path)
     for path in paths[len(ENDINGS) :]:
         check_picture(path)
-
-
-def _write_text(name: str, text: str) -> None:
-    Path(name).write_text(text, encoding="utf-8")
 
 
 def _write_csv(name: str, rows: list[dict[str, Any]]) -> None:

@@ -138,6 +138,7 @@ def _finished(
     """Yield outcomes as they come, kept in the journal first."""
     report = threads.reporter()
     done = total - len(todo)
+    report(bench, done, total)
     calls = (delayed(_outcome)(task, os.getpid()) for task in todo)
     with _quiet(), closing(_in_parallel(n_jobs, calls)) as outcomes:
         for key, record in outcomes:

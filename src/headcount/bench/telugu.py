@@ -109,7 +109,7 @@ def _truths(path: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
             for name, values in held["accuracy"].items()
         }
         neighbours = {str(n): float(v) for n, v in held.get(f"knn_{CLASSES}", {}).items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path.name} does not list accuracies; check the file.") from error

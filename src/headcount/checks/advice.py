@@ -78,4 +78,9 @@ ADVICE = {
         "forecast from that. If it is a matter of how the pilot was put together (an older "
         "camera, fewer photos), repair that."
     ),
+    "HC021": (
+        "Enrol some rows of each class and probe with others, none of them in both. Or give one "
+        "set without a gallery: each row is then compared with all others and never with itself. "
+        "Rows that are there twice: keep one."
+    ),
 }

@@ -111,7 +111,7 @@ def heavy_censoring(case: Case) -> str | None:
     A probe known to have at least d losses is right among half of the classes with a chance of
     at most about 1 / 2^d: lists cut at any depth but the first few places do no harm.
     """
-    if not case.observed.censored:
+    if case.observed.exact:
         return None
     k = max(2, case.observed.n_classes // 2)
     lower, upper = (float(bound) for bound in case.observed.bounds(k))

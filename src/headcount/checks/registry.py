@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headcount.checks import counts, fit, independence, rivals, trends
+from headcount.checks import copies, counts, fit, independence, rivals, trends
 from headcount.checks.advice import ADVICE
 from headcount.checks.case import BacktestResult, Case
 from headcount.checks.check import Check
@@ -52,6 +52,7 @@ TABLE = (
     Entry("HC018", "Training sizes forecast badly", "warning"),
     Entry("HC019", "The method has less to go by", "info"),
     Entry("HC020", "Classes that change along the order", "warning", trends.along_the_order),
+    Entry("HC021", "Probes compared with themselves", "warning", copies.self_matches),
 )
 CHECKS = {entry.code: entry for entry in TABLE}
 
@@ -67,7 +68,8 @@ def run_checks(
     """Return what a user should know before believing a forecast.
 
     Costs at most two passes over the scores: one that lists who beats whom, which the pilot keeps
-    for others, and one that ends at the first rows unless they are probabilities.
+    for others, and one that ends at the first rows unless they are probabilities; of embeddings,
+    each vector is read once more.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def load_hangul() -> Pilot:
     Pilot(11,172 classes, 11,172 probes)
     """
     with as_file(files(__name__) / "hangul.npz") as path:
-        members = read_npz(path)
+        members = dict(read_npz(path))
     syllables = np.array([chr(FIRST_SYLLABLE + i) for i in range(len(members["gallery"]))])
     return Pilot.from_embeddings(
         members["probes"],

@@ -14,6 +14,7 @@ from headcount.curves import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
 from headcount.favorability import Favorability
 from headcount.pilot import Pilot
+from headcount.threads import doing
 
 
 class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -60,7 +61,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     def fit(self, pilot: Pilot) -> Self:
         """Learn the law of favorability from a pilot."""
         self._check(pilot)
-        self.favorability_ = self._estimate(pilot)
+        with doing(f"Fitting {self.alias}"):
+            self.favorability_ = self._estimate(pilot)
         return self
 
     def _check(self, pilot: Pilot) -> None:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
 from sklearn.base import clone
 
 from headcount.errors import ParameterError
@@ -49,26 +58,182 @@ METHODS: dict[str, type[Extrapolator]] = {
     )
 }
 DEFAULT = Auto.alias
+LONGEST = 120
 
 
 def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extrapolator:
-    """Return an unfitted estimator for an alias, or for an instance (cloned).
+    """Return an unfitted estimator for a name, or for an instance (cloned).
+
+    What follows the first colon of a name is an option if it holds an equals sign, else a class of
+    one's own in the module before it, which may lie in the current folder.
 
     Parameters
     ----------
     method : str or Extrapolator
-        An alias of `METHODS`, ``"auto"`` being the default, or an estimator with own options.
+        An alias of `METHODS`, ``"auto"`` being the default; ``"package.module:Class"``; either with
+        options, ``":option=value"`` each; or an estimator with options of its own.
     random_state : int, optional
-        Given to methods made from an alias that draw random numbers.
+        Given to methods made from a name that draw random numbers, unless the name has it.
+
+    Examples
+    --------
+    >>> resolve("kde:bandwidth=bcv")
+    Kde(bandwidth='bcv')
     """
-    if isinstance(method, Extrapolator):
-        copy: Extrapolator = clone(method)
-        return copy
-    if method not in METHODS:
+    if isinstance(method, str):
+        return _from_name(method, random_state)
+    if isinstance(method, type):
         raise ParameterError(
-            f"unknown method {method!r}; choose one of {', '.join(sorted(METHODS))}."
+            f"method {method.__name__} is a class; make an estimator of it: {method.__name__}()."
         )
-    estimator = METHODS[method]()
-    if random_state is not None and "random_state" in estimator.get_params():
-        estimator.set_params(random_state=random_state)
-    return estimator
+    if not isinstance(method, Extrapolator):
+        raise ParameterError(
+            "method must be a name or an estimator derived from headcount.estimators.Extrapolator, "
+            f"but is of type {type(method).__name__}."
+        )
+    _check_alias(type(method))
+    try:
+        copy: Extrapolator = clone(method)
+    except (TypeError, RuntimeError) as error:
+        raise ParameterError(
+            f"{type(method).__name__} cannot be copied, as its constructor must take options by "
+            f"name and only store them ({_one_line(error)})."
+        ) from error
+    return copy
+
+
+def name_of(method: str | Extrapolator) -> str:
+    """Return what a method is called in answers: the name that was asked for.
+
+    Of an estimator, its alias with the options that are not at their defaults.
+
+    Examples
+    --------
+    >>> name_of(Kde(bandwidth="bcv")), name_of(Kde()), name_of("kde")
+    ('kde:bandwidth=bcv', 'kde', 'kde')
+    """
+    if isinstance(method, str):
+        return method
+    usual = {name: option.default for name, option in _options(type(method)).items()}
+    changed = [
+        f":{name}={_one_line(value)}"
+        for name, value in method.get_params(deep=False).items()
+        if name != "random_state" and repr(value) != repr(usual.get(name))
+    ]
+    return method.alias + "".join(changed)
+
+
+def _from_name(name: str, random_state: int | None) -> Extrapolator:
+    base, *rest = name.split(":")
+    if base in METHODS:
+        kind = METHODS[base]
+    elif rest and "=" not in rest[0]:
+        kind = _own_class(base, rest[0])
+        base, rest = f"{base}:{rest[0]}", rest[1:]
+    else:
+        raise _unknown(base)
+    given: dict[str, Any] = {}
+    for text in rest:
+        option, value = _option(kind, base, text)
+        if option in given:
+            raise ParameterError(f"method {name} has option {option!r} twice; give it once.")
+        given[option] = value
+    if random_state is not None and "random_state" in _options(kind):
+        given = {"random_state": random_state} | given
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ParameterError(f"method {name} cannot be made: {_one_line(error)}.") from error
+
+
+def _option(kind: type[Extrapolator], base: str, text: str) -> tuple[str, Any]:
+    """Return name and value of an option; what is no Python literal is a word."""
+    option, equals, word = text.partition("=")
+    known = _options(kind)
+    if not equals:
+        raise ParameterError(f"method {base} is followed by {text!r}, which is no option=value.")
+    if option not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise ParameterError(f"method {base} has no option {option!r}; it has: {names}.")
+    try:
+        value = ast.literal_eval(word)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        value = word
+    usual = known[option].default
+    for kind_of_value, words in ((bool, "True or False"), (int | float, "a number")):
+        if isinstance(usual, kind_of_value):
+            if not isinstance(value, kind_of_value):
+                raise ParameterError(
+                    f"option {option} of method {base} takes {words}, not {word!r:.40}."
+                )
+            break
+    return option, value
+
+
+def _options(kind: type[Extrapolator]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(kind).parameters
+
+
+def _own_class(module: str, name: str) -> type[Extrapolator]:
+    """Import a class of the user's own; the current folder is looked into last."""
+    whole = f"{module}:{name}"
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        raise _unknown(whole)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # for good: workers of a back-test must find it, too
+    try:
+        imported = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if f"{module}.".startswith(f"{error.name}."):
+            raise ParameterError(
+                f"method {whole}: there is no module {error.name!r} here, nor a method of that "
+                "name; check the spelling, and write options as name:option=value."
+            ) from error
+        raise _broken(whole, error) from error
+    except (Exception, SystemExit) as error:
+        raise _broken(whole, error) from error
+    kind = getattr(imported, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Extrapolator)):
+        raise ParameterError(
+            f"method {whole}: {name} in {module} is no class derived from "
+            "headcount.estimators.Extrapolator."
+            if hasattr(imported, name)
+            else f"method {whole}: {module} has no {name!r}; check the spelling."
+        )
+    _check_alias(kind)
+    return kind
+
+
+def _check_alias(kind: type[Extrapolator]) -> None:
+    alias = getattr(kind, "alias", None)
+    if not isinstance(alias, str) or not alias:
+        raise ParameterError(
+            f"class {kind.__name__} has no alias to call it by in answers; give it one, such as "
+            'alias = "my-method".'
+        )
+
+
+def _broken(whole: str, error: BaseException) -> ParameterError:
+    return ParameterError(
+        f"method {whole}: its module cannot be imported "
+        f"({type(error).__name__}: {_one_line(error)}); repair it."
+    )
+
+
+def _unknown(name: str) -> ParameterError:
+    """Return the error about a name that is none, with the nearest that is one."""
+    wanted = name.lower().replace("_", "-")
+    near = difflib.get_close_matches(wanted, METHODS, n=1)
+    if not near:
+        known = ", ".join(sorted(METHODS))
+        return ParameterError(
+            f"unknown method {name!r:.60}; choose one of {known}, or package.module:Class for your "
+            "own."
+        )
+    hint = " (names have hyphens)" if "_" in name and wanted == near[0] else ""
+    return ParameterError(f"unknown method {name!r:.60}; did you mean {near[0]}{hint}?")
+
+
+def _one_line(value: Any) -> str:
+    text = " ".join(str(value).split()).rstrip(".")
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -248,7 +248,10 @@ class Regression(_MomentRegression):
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         k, target, share = self._rows(pilot)
-        self.bandwidth_ = self._choose(pilot) if self.bandwidth is None else float(self.bandwidth)
+        given = self.bandwidth
+        self.bandwidth_ = (
+            self._choose(pilot) if given is None else arrays.positive(given, "bandwidth")
+        )
         if not 0.02 <= self.bandwidth_ <= 5:
             raise ParameterError(
                 f"bandwidth must lie between 0.02 and 5, but is {self.bandwidth_:g}."

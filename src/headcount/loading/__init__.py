@@ -11,7 +11,7 @@ from headcount.loading import files
 from headcount.loading.lists import pilot_from_neighbours, pilot_from_trec
 from headcount.loading.npz import pilot_from_npz
 from headcount.loading.options import COMMON, Options
-from headcount.loading.rows import ROWS, Rows, read_gallery, read_rows
+from headcount.loading.rows import Rows, can_read, read_gallery, read_rows
 from headcount.pilot import Pilot
 
 __all__ = ["as_pilot", "load", "pilot_from_neighbours", "pilot_from_trec"]
@@ -54,13 +54,13 @@ def load(
         and ``order``, a value for each class in the order of `Pilot.class_names`), an ``.npy``
         file, a ``.csv`` or ``.tsv`` table (a column a class and a column named label), a
         ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
-        `qrels`, a TREC run.
+        `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
     labels, gallery, gallery_labels : path, optional
         Files with what the first one lacks. With a gallery, or with a metric, rows are embeddings.
     metric : {"euclidean", "cosine", "dot"}, optional
         How embeddings are compared.
     higher_is_better : bool, optional
-        False for distances.
+        False for distances. Neighbour lists are taken for distances unless stated.
     qrels : path, optional
         Relevance judgements of a TREC run.
     n_classes : int, optional
@@ -68,7 +68,8 @@ def load(
     average, tie_rule : str, optional
         See `Pilot`.
     memory_limit : int, optional
-        Refuse arrays in npz files of more bytes than this; half of the machine's memory by default.
+        Refuse files that would take more bytes in memory than this, all together; half of the
+        machine's memory by default. ``.npy`` files are not counted: they stay on disk.
 
     Returns
     -------
@@ -86,28 +87,33 @@ def load(
         average=average,
         tie_rule=tie_rule,
     )
-    if qrels is not None:
-        judged = files.existing(options.take("qrels"))
-        size = options.take("n_classes")
-        keywords = options.pick(*COMMON)
-        options.refuse_unused("a TREC run")
-        return pilot_from_trec(found, judged, size, **keywords)
-    kind = found.suffix.lower()
-    if kind == ".npz":
-        return pilot_from_npz(files.read_npz(found, memory_limit), found, options)
-    if kind in ROWS:
-        return _from_rows(read_rows(found), found, options)
+    limit = files.MemoryLimit(memory_limit)
+    with files.within_memory(found):
+        if qrels is not None:
+            return _from_trec(found, options, limit)
+        if found.suffix.lower() == ".npz":
+            return pilot_from_npz(found, options, limit)
+        if can_read(found):
+            return _from_rows(read_rows(found, limit), found, options, limit)
     raise DataError(
         f"cannot tell what {found.name} is; give .npz, .npy, .csv, .tsv or .parquet, or --qrels "
-        "for a TREC run."
+        "for a TREC run. Only text may be gzipped."
     )
 
 
-def _from_rows(table: Rows, path: Path, options: Options) -> Pilot:
+def _from_trec(path: Path, options: Options, limit: files.MemoryLimit) -> Pilot:
+    judged = files.existing(options.take("qrels"))
+    size = options.take("n_classes")
+    keywords = options.pick(*COMMON)
+    options.refuse_unused("a TREC run")
+    return pilot_from_trec(path, judged, size, **keywords, limit=limit)
+
+
+def _from_rows(table: Rows, path: Path, options: Options, limit: files.MemoryLimit) -> Pilot:
     """Scores, or embeddings where a gallery or a metric says so."""
     labels = table.labels
     if options.has("labels"):
-        labels = files.read_labels(options.take("labels"))
+        labels = files.read_labels(options.take("labels"), limit)
     if labels is None:
         raise ParameterError(
             f"{path.name} does not say which class each row is; give labels (--labels FILE)"
@@ -116,7 +122,9 @@ def _from_rows(table: Rows, path: Path, options: Options) -> Pilot:
     keywords = options.pick(*COMMON)
     if table.vectors or options.has("gallery") or options.has("metric"):
         keywords |= options.pick("metric")
-        gallery, gallery_labels = read_gallery(options) if options.has("gallery") else (None, None)
+        gallery, gallery_labels = (
+            read_gallery(options, limit) if options.has("gallery") else (None, None)
+        )
         options.refuse_unused("embeddings")
         return Pilot.from_embeddings(table.values, labels, gallery, gallery_labels, **keywords)
     keywords |= options.pick("higher_is_better")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from headcount import arrays
+from headcount.classes import number_of_classes
 from headcount.errors import DataError
 from headcount.loading import files
+from headcount.loading.files import MemoryLimit
 from headcount.loading.lists import pilot_from_neighbours
 from headcount.loading.options import COMMON, Options
 from headcount.loading.rows import read_gallery
 from headcount.pilot import Pilot
 
-Members = dict[str, NDArray[Any]]
+Members = Mapping[str, NDArray[Any]]
 
 LAYOUTS = (
     "scores + labels; probes + probe_labels + gallery; losses + n_classes; "
@@ -23,61 +25,64 @@ LAYOUTS = (
 )
 
 
-def pilot_from_npz(members: Members, path: Path, options: Options) -> Pilot:
+def pilot_from_npz(path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     """Make a pilot from the arrays of an npz file; options override what the file says."""
+    members = files.read_npz(path, limit)
     if "scores" in members:
-        return _scores(members, path, options)
+        return _scores(members, path, options, limit)
     if "probes" in members:
-        return _embeddings(members, path, options)
+        return _embeddings(members, path, options, limit)
     if "losses" in members:
-        return _losses(members, path, options)
+        return _losses(members, path, options, limit)
     if "ids" in members and "distances" in members:
-        return _neighbours(members, path, options)
+        return _neighbours(members, path, options, limit)
     held = ", ".join(sorted(members)) or "nothing"
     raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
 
 
-def _scores(members: Members, path: Path, options: Options) -> Pilot:
+def _scores(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, "higher_is_better", *COMMON)
-    labels = _labels(members, "labels", path, options)
+    labels = _labels(members, "labels", path, options, limit)
     options.refuse_unused("an npz file of scores")
     names = members.get("class_names")
     keywords |= _of_classes(members)
     return Pilot.from_scores(members["scores"], labels, class_names=names, **keywords)
 
 
-def _embeddings(members: Members, path: Path, options: Options) -> Pilot:
+def _embeddings(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, "metric", *COMMON)
-    labels = _labels(members, "probe_labels", path, options)
-    gallery, gallery_labels = members.get("gallery"), members.get("gallery_labels")
+    labels = _labels(members, "probe_labels", path, options, limit)
+    gallery: NDArray[Any] | None
     if options.has("gallery"):
-        gallery, gallery_labels = read_gallery(options)
+        gallery, gallery_labels = read_gallery(options, limit)
     elif options.has("gallery_labels"):
-        gallery_labels = files.read_labels(options.take("gallery_labels"))
+        gallery = members.get("gallery")
+        gallery_labels = files.read_labels(options.take("gallery_labels"), limit)
+    else:
+        gallery, gallery_labels = members.get("gallery"), members.get("gallery_labels")
     options.refuse_unused("an npz file of embeddings")
     keywords |= _of_classes(members)
     return Pilot.from_embeddings(members["probes"], labels, gallery, gallery_labels, **keywords)
 
 
-def _losses(members: Members, path: Path, options: Options) -> Pilot:
+def _losses(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, *COMMON)
-    for name in ("ties", "censored", "labels"):
-        if name in members:
-            keywords[name] = members[name]
-    if options.has("labels"):
-        keywords["labels"] = files.read_labels(options.take("labels"))
+    keywords |= {name: members[name] for name in ("ties", "censored") if name in members}
+    if options.has("labels") or "labels" in members:
+        keywords["labels"] = _labels(members, "labels", path, options, limit)
     size = _size(members, path, options)
     options.refuse_unused("an npz file of losses")
     keywords |= _of_classes(members)
     return Pilot.from_losses(members["losses"], size, **keywords)
 
 
-def _neighbours(members: Members, path: Path, options: Options) -> Pilot:
+def _neighbours(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, "higher_is_better", *COMMON)
-    labels = _labels(members, "labels", path, options)
-    keywords["gallery_labels"] = members.get("gallery_labels")
+    labels = _labels(members, "labels", path, options, limit)
     if options.has("gallery_labels"):
-        keywords["gallery_labels"] = files.read_labels(options.take("gallery_labels"))
+        keywords["gallery_labels"] = files.read_labels(options.take("gallery_labels"), limit)
+    else:
+        keywords["gallery_labels"] = members.get("gallery_labels")
     size = _size(members, path, options)
     options.refuse_unused("an npz file of neighbour lists")
     return pilot_from_neighbours(members["ids"], members["distances"], labels, size, **keywords)
@@ -94,7 +99,7 @@ def _stated(members: Members, path: Path, options: Options, *names: str) -> dict
     return stated | options.pick(*names)
 
 
-def _of_classes(members: Members) -> Members:
+def _of_classes(members: Members) -> dict[str, Any]:
     """Return what the file says about each class, in the order of their names."""
     return {name: members[name] for name in ("groups", "order") if name in members}
 
@@ -108,12 +113,14 @@ def _size(members: Members, path: Path, options: Options) -> int:
                 "add it (--n-classes)."
             )
         size = _scalar(members["n_classes"], "n_classes", path)
-    return arrays.whole_number(size, "n_classes", 1)
+    return number_of_classes(size, 1)
 
 
-def _labels(members: Members, name: str, path: Path, options: Options) -> NDArray[Any]:
+def _labels(
+    members: Members, name: str, path: Path, options: Options, limit: MemoryLimit
+) -> NDArray[Any]:
     if options.has("labels"):
-        return files.read_labels(options.take("labels"))
+        return files.read_labels(options.take("labels"), limit)
     if name not in members:
         raise DataError(
             f"{path.name} does not hold {name}; add it, or give labels (--labels FILE)."

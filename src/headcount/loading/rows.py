@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
+import re
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,15 @@ from numpy.typing import NDArray
 
 from headcount.errors import DataError, MissingExtraError
 from headcount.loading import files
+from headcount.loading.files import PER_TEXT, MemoryLimit
 from headcount.loading.options import Options
 
 ROWS = (".npy", ".csv", ".tsv", ".parquet")
 LABEL = "label"
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# What pandas calls the column of its row index, or one that had no name.
+INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+LONG = 40
 
 
 @dataclass(frozen=True)
@@ -29,53 +35,88 @@ class Rows:
     vectors: bool = False
 
 
-def read_rows(path: Path) -> Rows:
+def can_read(path: Path) -> bool:
+    """Whether a table can be read: only text may be gzipped."""
+    return (files.kind_of(path) if is_text(path) else path.suffix.lower()) in ROWS
+
+
+def is_text(path: Path) -> bool:
+    """Whether a table is text, gzipped or not."""
+    return files.kind_of(path) in (".csv", ".tsv")
+
+
+def read_rows(path: Path, limit: MemoryLimit) -> Rows:
     """Read a table by its ending."""
-    kind = path.suffix.lower()
-    if kind == ".npy":
-        return Rows(files.read_npy(path))
-    return _read_parquet(path) if kind == ".parquet" else _read_csv(path)
+    if is_text(path):
+        return _read_csv(path, limit)
+    return _read_parquet(path) if files.kind_of(path) == ".parquet" else Rows(files.read_npy(path))
 
 
-def read_gallery(options: Options) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def read_gallery(options: Options, limit: MemoryLimit) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Read the gallery that the options name, and its labels where there are any."""
     path = files.existing(options.take("gallery"))
-    if path.suffix.lower() not in ROWS:
+    if not can_read(path):
         raise DataError(f"cannot read a gallery from {path.name}; give .npy, .csv or .parquet.")
-    table = read_rows(path)
+    table = read_rows(path, limit)
     if options.has("gallery_labels"):
-        return table.values, files.read_labels(options.take("gallery_labels"))
+        return table.values, files.read_labels(options.take("gallery_labels"), limit)
     return table.values, table.labels
 
 
-def _read_csv(path: Path) -> Rows:
-    text = files.read_text(path)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
+    delimiter = "\t" if files.kind_of(path) == ".tsv" else ","
     labels: list[str] = []
-    values: list[list[float]] = []
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        label_at = header.index(LABEL) if LABEL in header else None
-        columns = [i for i in range(len(header)) if i != label_at]
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise DataError(
-                    f"{path.name}: line {rows.line_num} has {len(row)} cells, the header "
-                    f"{len(header)}; every line needs the same number."
-                )
-            if label_at is not None:
-                labels.append(row[label_at].strip())
-            values.append([_number(row[i], header[i], rows.line_num, path) for i in columns])
-    except csv.Error as error:
+    values = array("d")
+    with files.open_text(path, limit, newline="") as stream:
+        rows = csv.reader(stream, delimiter=delimiter, strict=True)
+        try:
+            header = [name.strip() for name in next(rows, [])]
+            _refuse_separator(header, delimiter, path)
+            label_at = header.index(LABEL) if LABEL in header else None
+            columns = [i for i in range(len(header)) if i != label_at]
+            names = [header[i] for i in columns]
+            _refuse_index(header, path)
+            for row in rows:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise DataError(
+                        f"{path.name}: line {rows.line_num} has {len(row)} cells, the header "
+                        f"{len(header)}; every line needs the same number."
+                    )
+                limit.take(8 * len(columns), f"{path.name} is too long")
+                if label_at is not None:
+                    limit.take(PER_TEXT, f"{path.name} is too long")
+                    labels.append(row[label_at].strip())
+                values.extend(_number(row[i], header[i], rows.line_num, path) for i in columns)
+        except csv.Error as error:
+            raise DataError(
+                f"{path.name}: line {rows.line_num} cannot be read ({error}); check its quotes."
+            ) from error
+    n_rows = len(values) // len(columns) if columns else len(labels)
+    matrix = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(columns))
+    return Rows(matrix, names, None if label_at is None else files.text_array(labels, limit, path))
+
+
+def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:
+    """Refuse a header of one cell that another separator would split."""
+    other = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), None)
+    if other is not None:
         raise DataError(
-            f"{path.name}: line {rows.line_num} cannot be read ({error}); check its quotes."
-        ) from error
-    matrix = np.array(values, dtype=np.float64).reshape(len(values), len(columns))
-    names = [header[i] for i in columns]
-    return Rows(matrix, names, None if label_at is None else np.array(labels, str))
+            f"{path.name} has its cells separated by {SEPARATORS[other]}; write it again with "
+            f"{SEPARATORS[delimiter]} between cells and decimal points in numbers."
+        )
+
+
+def _refuse_index(names: list[str], path: Path) -> None:
+    """Refuse a column without a name of its own, which would become a class."""
+    at = next((i for i, name in enumerate(names) if INDEX.fullmatch(name)), None)
+    if at is not None:
+        which = f"column {names[at]!r}" if names[at] else f"column {at + 1}, which has no name,"
+        raise DataError(
+            f"{path.name}: {which} is the row index of a pandas frame by its looks, and would be "
+            "taken for a class; write the table without it (index=False), or give it a name."
+        )
 
 
 def _number(cell: str, column: str, line: int, path: Path) -> float:
@@ -83,9 +124,13 @@ def _number(cell: str, column: str, line: int, path: Path) -> float:
         return float(cell)
     except ValueError:
         raise DataError(
-            f"{path.name}: line {line}, column {column} is {cell!r}, not a number; repair or "
-            "remove it (true classes belong in a column named label)."
+            f"{path.name}: line {line}, column {_short(column)} is {_short(cell)!r}, not a number; "
+            "repair or remove it (true classes belong in a column named label)."
         ) from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONG else text[: LONG - 3] + "..."
 
 
 def _read_parquet(path: Path) -> Rows:
@@ -113,6 +158,7 @@ def _read_parquet(path: Path) -> Rows:
                 f"{path.name}: column {field.name} holds {field.type}, not numbers; leave it out "
                 "(true classes belong in a column named label)."
             )
+    _refuse_index(list(table.column_names), path)
     columns = [column.to_numpy() for column in table.columns]
     matrix = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     return Rows(matrix, list(table.column_names), labels)

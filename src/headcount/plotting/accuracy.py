@@ -22,7 +22,8 @@ from headcount.plotting.style import (
     count_axis,
     faint_grid,
     legend,
-    share_axis,
+    rate_axis,
+    rates,
 )
 from headcount.wording import counted, percent
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 UNSUPPORTED = "past what the back-test supports"
+NEAR = 0.1  # above guessing: from there on it matters
 
 
 @dataclass
@@ -125,7 +127,7 @@ class AccuracyDisplay(Display):
         """
         observed, best = observe(pilot), arrays.whole_number(top, "top", 1)
         classes = curve_classes(pilot.n_classes, [pilot.n_classes])
-        lower, upper = observed.bounds(classes) if observed.censored else (None, None)
+        lower, upper = (None, None) if observed.exact else observed.bounds(classes)
         return cls(
             classes,
             observed.top(best, classes),
@@ -151,42 +153,59 @@ class AccuracyDisplay(Display):
             held |= {"lower": self.lower, "upper": self.upper}
         return held | {"region": self.region}
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into `ax`, or into a new figure."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
+        """Draw into `ax`, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+        error_rate : bool
+            Draw the share that is wrong instead of the share that is right, on a log axis where
+            it spans a factor of ten: better for small errors.
+        """
         ax = self._take(ax)
         last = int(self.classes[-1])
         count_axis(ax, "x", self.nouns.rename("classes"), int(self.classes[0]), last)
+        edges: list[Floats] = []
         if self.lower is not None and self.upper is not None:
+            edges = [rates(limit, error_rate) for limit in (self.lower, self.upper)]
             ax.fill_between(
-                self.classes, self.lower, self.upper, color=ORANGE, alpha=BAND, linewidth=0,
-                label=self.band,
-            )  # fmt: skip
-        self._curve(ax)
+                self.classes, *edges, color=ORANGE, alpha=BAND, linewidth=0, label=self.band
+            )
+        drawn: list[Any] = [rates(self.accuracy, error_rate)]
+        self._curve(ax, drawn[0])
         guess = np.minimum(self.top / self.classes, 1.0)
-        ax.plot(self.classes, guess, ":", color=GREY, label="guessing")
+        least = self.accuracy if self.lower is None else self.lower
+        if ((least - guess)[guess < 1] < NEAR).any():
+            ax.plot(self.classes, rates(guess, error_rate), ":", color=GREY, label="guessing")
         if self.target is not None:
-            label = f"target, {percent(self.target)}"
-            ax.axhline(self.target, color=GREY, linewidth=0.9, dashes=(9, 3), label=label)
+            target = float(rates(self.target, error_rate))
+            drawn.append(target)
+            label = f"target, {percent(target)}"
+            ax.axhline(target, color=GREY, linewidth=0.9, dashes=(9, 3), label=label)
         if self.supported is not None and self.supported < last:
             ax.axvspan(
                 self.supported, last, color=GREY, alpha=SHADE, linewidth=0, zorder=0,
                 label=UNSUPPORTED,
             )  # fmt: skip
         ax.margins(x=0)  # else the grey would end before the page does
-        ax.set_ylim(0, 1.02)
-        share_axis(ax, "y", "accuracy" if self.top == 1 else f"among the best {self.top}")
+        rate_axis(ax, self._measure(error_rate), drawn, edges, error_rate=error_rate)
         faint_grid(ax)
         legend(ax, above=True, abreast=True)  # curves may run anywhere inside
         return self
 
-    def _curve(self, ax: Any) -> None:
+    def _measure(self, error_rate: bool) -> str:
+        if self.top > 1:
+            return f"{'not ' if error_rate else ''}among the best {self.top}"
+        return "error rate" if error_rate else "accuracy"
+
+    def _curve(self, ax: Any, drawn: Floats) -> None:
         inside, outside = self.classes <= self.n_classes, self.classes >= self.n_classes
-        ax.plot(self.classes[inside], self.accuracy[inside], color=BLUE, label="measured")
+        ax.plot(self.classes[inside], drawn[inside], color=BLUE, label="measured")
         if outside.sum() > 1:
-            ax.plot(
-                self.classes[outside], self.accuracy[outside], "--", color=ORANGE, label="forecast"
-            )
-        at_pilot = self.accuracy[self.classes == self.n_classes]
+            ax.plot(self.classes[outside], drawn[outside], "--", color=ORANGE, label="forecast")
+        at_pilot = drawn[self.classes == self.n_classes]
         ax.plot(
             [self.n_classes], at_pilot, "o", color=BLUE, clip_on=False, zorder=3,
             label=self.nouns.rename(f"pilot, {counted(self.n_classes, 'class')}"),

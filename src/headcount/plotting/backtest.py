@@ -25,12 +25,12 @@ from headcount.plotting.style import (
     drawable,
     faint_grid,
     legend,
-    share_axis,
+    rate_axis,
+    rates,
 )
 from headcount.wording import counted
 
 MOST = 5  # as many colours as are left beside that of what was measured
-EDGE = 0.03  # of the page above 100%, for points that lie there, but no tick
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart
 
 
@@ -94,19 +94,19 @@ class BacktestDisplay(Display):
         columns = zip(*rows, strict=True)
         return {name: np.array(column) for name, column in zip(names, columns, strict=True)}
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into `ax`, or into a new figure."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
+        """Draw into `ax`, or into a new figure; error rates instead of accuracies if asked."""
         ax = self._take(ax)
         first = self.backtests[0]
         sizes = sorted({step.n_classes for one in self.backtests for step in one.steps})
         left, right = sizes[0] / 1.2, first.n_classes * 1.2
         label = self.nouns.rename("classes it was forecast from")
         count_axis(ax, "x", label, sizes[0], first.n_classes)
-        self._measured(ax, first)
+        near = self._measured(ax, first, error_rate)
         if len(self.backtests) == 1:
-            self._repeats(ax, first)
+            self._repeats(ax, first, error_rate)
         for i, one in enumerate(self.backtests):
-            self._means(ax, one, i)
+            self._means(ax, one, i, error_rate)
         reached = [first.n_classes / one.supported for one in self.backtests]
         if len(self.backtests) == 1 and sizes[0] < reached[0] * (1 - 1e-9):
             ax.axvspan(
@@ -116,36 +116,47 @@ class BacktestDisplay(Display):
         ax.set_xlim(left, right)
         ax.set_xticks([*sizes, first.n_classes])
         ax.minorticks_off()
-        low, high = ax.get_ylim()
-        low = max(low, 0.0)
-        ax.set_ylim(low, min(high, 1 + EDGE * (1 - low)))
-        among = f"accuracy among {counted(first.n_classes, 'class')}"
-        share_axis(ax, "y", self.nouns.rename(among))
+        steps = [step for one in self.backtests for step in one.steps]
+        drawn = [rates([*step.forecasts, first.observed], error_rate) for step in steps]
+        measure = "error rate" if error_rate else "accuracy"
+        among = self.nouns.rename(f"{measure} among {counted(first.n_classes, 'class')}")
+        rate_axis(ax, among, drawn, [near], error_rate=error_rate)
         faint_grid(ax)
         several = len(self.backtests) > 1
         legend(ax, above=several, abreast=several)
         return self
 
-    def _measured(self, ax: Any, first: Backtest) -> None:
-        near = (max(first.observed - first.tolerance, 0), min(first.observed + first.tolerance, 1))
+    def _measured(self, ax: Any, first: Backtest, error_rate: bool) -> NDArray[np.float64]:
+        """Draw what was measured, and return the ends of what is good enough."""
+        observed = float(rates(first.observed, error_rate))
+        near = np.clip([observed - first.tolerance, observed + first.tolerance], 0, 1)
         ax.axhspan(
             *near, color=BLUE, alpha=BAND, linewidth=0, zorder=0,
             label=f"within {points(first.tolerance)} of it",
         )  # fmt: skip
-        ax.axhline(first.observed, color=BLUE, linewidth=1, zorder=1)
-        ax.plot([first.n_classes], [first.observed], "o", color=BLUE, label="measured", zorder=3)
+        ax.axhline(observed, color=BLUE, linewidth=1, zorder=1)
+        ax.plot([first.n_classes], [observed], "o", color=BLUE, label="measured", zorder=3)
+        return near
 
-    def _repeats(self, ax: Any, one: Backtest) -> None:
+    def _repeats(self, ax: Any, one: Backtest, error_rate: bool) -> None:
         for i, step in enumerate(one.steps):
             at = np.full(len(step.forecasts), step.n_classes / SIDEWAYS)
             label = "one forecast, from a random subset" if i == 0 else None
-            ax.plot(at, step.forecasts, ".", color=ORANGE, alpha=0.5, mew=0, label=label)
+            ax.plot(
+                at,
+                rates(step.forecasts, error_rate),
+                ".",
+                color=ORANGE,
+                alpha=0.5,
+                mew=0,
+                label=label,
+            )
 
-    def _means(self, ax: Any, one: Backtest, i: int) -> None:
+    def _means(self, ax: Any, one: Backtest, i: int, error_rate: bool) -> None:
         alone = len(self.backtests) == 1
         ax.errorbar(
             [step.n_classes * SIDEWAYS ** (1 if alone else i) for step in one.steps],
-            [float(np.mean(step.forecasts)) for step in one.steps],
+            [float(rates(np.mean(step.forecasts), error_rate)) for step in one.steps],
             [step.spread for step in one.steps],
             color=ORANGE if alone else SERIES[(i + 1) % len(SERIES)],
             marker=SIGNS[(i + 1) % len(SIGNS)], markersize=5, linestyle="--", linewidth=1,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FARTHEST = 50  # times the pilot's classes, where limits end too
+FARTHEST = 50  # times the pilot's classes, where the picture ends
 
 
 @dataclass
@@ -50,7 +50,7 @@ class CapacityDisplay(Display):
     reach : float
         Where the picture ends.
     lower, upper : ndarray, optional
-        Limits of the capacity, drawn as a band.
+        Limits of the capacity, drawn as a band; `inf` where there is none.
     supported : int, optional
         Beyond this number of classes, which is what the back-test supports, the page is grey.
     band : str
@@ -132,9 +132,11 @@ class CapacityDisplay(Display):
         top = self._top()
         count_axis(ax, "y", self.nouns.rename("classes it can hold"), self._bottom(), top)
         if self.lower is not None and self.upper is not None:
+            lower, upper = (np.minimum(side, 10 * top) for side in (self.lower, self.upper))
+            endless = ", in part unbounded" if np.isinf(self.upper).any() else ""
             ax.fill_between(
-                self.target, self.lower, np.minimum(self.upper, 10 * top), color=ORANGE,
-                alpha=BAND, linewidth=0, label=self.band,
+                self.target, lower, upper, color=ORANGE, alpha=BAND, linewidth=0,
+                label=self.band + endless,
             )  # fmt: skip
         self._curve(ax, 10 * top)
         if self.supported is not None and self.supported < top:

@@ -13,7 +13,7 @@ from headcount import arrays
 from headcount.asking import asked_classes
 from headcount.observed import observe
 from headcount.plotting.display import Display
-from headcount.plotting.style import SERIES, SIGNS, faint_grid, legend, share_axis
+from headcount.plotting.style import SERIES, SIGNS, faint_grid, legend, rate_axis
 from headcount.wording import Nouns, counted
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ class CMCDisplay(Display):
             )  # fmt: skip
         ax.set_xticks(_ticks(int(self.ranks[-1])))
         ax.set_xlabel("m, how many of the best are looked at")
-        ax.set_ylim(0, 1.02)
-        share_axis(ax, "y", self.nouns.rename("true class among the best m"))
+        rate_axis(ax, self.nouns.rename("true class among the best m"), [self.share])
         faint_grid(ax)
         legend(ax, loc="lower right")
         return self

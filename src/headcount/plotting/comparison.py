@@ -23,7 +23,8 @@ from headcount.plotting.style import (
     drawable,
     faint_grid,
     legend,
-    share_axis,
+    rate_axis,
+    rates,
 )
 from headcount.wording import about, percent
 
@@ -104,25 +105,29 @@ class ComparisonDisplay(Display):
         system = np.repeat(list(self.curves), sizes)
         return {"system": system} | {name: joined(name) for name in names}
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into `ax`, or into a new figure."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
+        """Draw into `ax`, or into a new figure; error rates instead of accuracies if asked."""
         ax = self._take(ax)
         first = min(int(curve.classes[0]) for curve in self.curves.values())
         last = max(int(curve.classes[-1]) for curve in self.curves.values())
         count_axis(ax, "x", self.nouns.rename("classes"), first, last)
         for i, name in enumerate(self.curves):
-            self._draw(ax, name, i)
+            self._draw(ax, name, i, error_rate)
         self._explain(ax)
         for crossing in self.crossings:
             ax.axvline(crossing.classes, color=GREY, linewidth=0.9, linestyle=":")
             ax.annotate(
                 f"cross at about {about(crossing.classes)}", (crossing.classes, 0.02),
-                xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="bottom",
-                fontsize="small", color=GREY,
+                xycoords=ax.get_xaxis_transform(), xytext=(-4, 0), textcoords="offset points",
+                rotation=90, ha="right", va="bottom", fontsize="small", color=GREY,
             )  # fmt: skip
         ax.margins(x=0)
-        ax.set_ylim(0, 1.02)
-        share_axis(ax, "y", "accuracy")
+        curves = self.curves.values()
+        lines = [rates(curve.accuracy, error_rate) for curve in curves]
+        limits = [limit for curve in curves for limit in (curve.lower, curve.upper)]
+        edges = [rates(limit, error_rate) for limit in limits if limit is not None]
+        label = "error rate" if error_rate else "accuracy"
+        rate_axis(ax, label, lines, edges, error_rate=error_rate)
         faint_grid(ax)
         legend(ax)
         return self
@@ -134,17 +139,17 @@ class ComparisonDisplay(Display):
         if any(curve.lower is not None for curve in self.curves.values()):
             ax.fill_between([], [], [], color=GREY, alpha=SHADE, linewidth=0, label=self.band)
 
-    def _draw(self, ax: Any, name: str, i: int) -> None:
+    def _draw(self, ax: Any, name: str, i: int, error_rate: bool) -> None:
         curve, size = self.curves[name], self.n_classes[name]
+        drawn = rates(curve.accuracy, error_rate)
         color, sign = SERIES[i % len(SERIES)], SIGNS[i % len(SIGNS)]
         inside, outside = curve.classes <= size, curve.classes >= size
         if curve.lower is not None and curve.upper is not None:
-            ax.fill_between(
-                curve.classes, curve.lower, curve.upper, color=color, alpha=BAND * 0.7, linewidth=0
-            )
-        ax.plot(curve.classes[inside], curve.accuracy[inside], color=color)
-        ax.plot(curve.classes[outside], curve.accuracy[outside], "--", color=color)
-        at_pilot = curve.accuracy[curve.classes == size]
+            edges = [rates(limit, error_rate) for limit in (curve.lower, curve.upper)]
+            ax.fill_between(curve.classes, *edges, color=color, alpha=BAND * 0.7, linewidth=0)
+        ax.plot(curve.classes[inside], drawn[inside], color=color)
+        ax.plot(curve.classes[outside], drawn[outside], "--", color=color)
+        at_pilot = drawn[curve.classes == size]
         label = as_label(drawable(name))
         ax.plot([size], at_pilot, sign, color=color, label=label, clip_on=False, zorder=3)
 

@@ -88,7 +88,7 @@ class CoverageDisplay(Display):
         """Read the file coverage.json that `headcount bench coverage` wrote."""
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{Path(path).name} cannot be read as JSON; give the file coverage.json that "
                 "'headcount bench coverage' wrote."

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from headcount.plotting.style import check_picture, need_matplotlib, new_figure
+from headcount.threads import doing
 from headcount.wording import OURS, Nouns
-from headcount.writing import write_atomically
+from headcount.writing import write_figure
 
 SIZE = (7.0, 4.2)
 DPI = 150
@@ -52,12 +54,13 @@ class Display(ABC):
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as .png, .svg or .pdf."""
+    def save(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write the picture as .png, .svg or .pdf; options are those of `plot`."""
         check_picture(path)
-        figure = new_figure(*SIZE)
-        self.plot(figure.subplots())
-        write_atomically(path, lambda name: figure.savefig(name, dpi=DPI))
+        with doing(f"Drawing {Path(path).name}"):
+            figure = new_figure(*SIZE)
+            self.plot(figure.subplots(), **options)
+            write_figure(path, figure, DPI)
 
     def _take(self, ax: Any) -> Any:
         """Return the axes to draw into, new ones where none are given."""

@@ -7,6 +7,9 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from headcount.errors import MissingExtraError, ParameterError
 from headcount.wording import plain
 from headcount.writing import PICTURES
@@ -45,6 +48,11 @@ GENERIC_FAMILIES = (
     "font.monospace",
 )
 LONGEST_NAME = 28
+MOST_STEPS = 6  # from one labelled share to the next
+LEAST_SPAN = 0.0001  # of an axis of shares, where all of them are the same
+ROOM = 0.02  # of the axis above its last label, for lines that run along it
+SMALLEST = 1e-8  # error rate that a log axis may begin with
+MOST_RUNGS = 8  # the same on a log axis
 FEW_DECADES = 2.0
 ENTRY = 1.75  # inches that an entry of a legend takes
 
@@ -94,6 +102,100 @@ def share_axis(ax: Any, which: str, label: str) -> None:
     axis.set_major_formatter(lambda share, _: short_share(share))
     ax.set(**{f"{which}label": label})
     as_it_is(axis.label)
+
+
+def rates(accuracy: ArrayLike, error_rate: bool) -> Any:
+    """Return accuracies as they are drawn: as they are, or as error rates."""
+    return 1 - np.asarray(accuracy) if error_rate else np.asarray(accuracy)
+
+
+def rate_axis(
+    ax: Any, label: str, curves: Sequence[ArrayLike], edges: Sequence[ArrayLike] = (),
+    *, error_rate: bool = False,
+) -> None:  # fmt: skip
+    """Make the y axis one of accuracies or error rates, as wide as what is drawn.
+
+    Both ends are labelled, so that nobody takes the lowest for nothing. Error rates that differ by
+    a factor of ten and more stand on a log scale.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        Where they are drawn.
+    label : str
+        What is measured.
+    curves : sequence of array
+        What is drawn as lines.
+    edges : sequence of array
+        Where areas end; on a log scale they may run off the page, to nothing.
+    error_rate : bool
+        The shares are of errors.
+    """
+    lines, areas = _joined(curves), _joined(edges)
+    ticks = error_ticks(lines, areas) if error_rate else None
+    if ticks is not None:
+        from matplotlib.ticker import NullLocator
+
+        ax.set_yscale("log")
+        ax.yaxis.set_minor_locator(NullLocator())
+        top = ticks[-1] * (ticks[-1] / ticks[0]) ** ROOM
+    else:
+        drawn = _joined((lines, areas))
+        ticks = share_ticks(float(drawn.min()), float(drawn.max()))
+        top = ticks[-1] + ROOM * (ticks[-1] - ticks[0])
+    ax.set_yticks(ticks)
+    ax.set_ylim(ticks[0], top)
+    share_axis(ax, "y", label)
+
+
+def share_ticks(low: float, high: float) -> list[float]:
+    """Return round shares, evenly, from just below the lowest to just above the highest.
+
+    Examples
+    --------
+    >>> share_ticks(0.08, 0.999)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    >>> share_ticks(0.9512, 0.9998), share_ticks(0.7, 0.7)
+    ([0.95, 0.96, 0.97, 0.98, 0.99, 1.0], [0.67, 0.68, 0.69, 0.7, 0.71, 0.72, 0.73])
+    """
+    middle = (low + high) / 2
+    half = max(high - low, 0.2 * min(middle, 1 - middle), LEAST_SPAN) / 2
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    for step in (m * 10.0**e for e in range(-6, 1) for m in (1, 2, 5)):
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= MOST_STEPS:
+            break
+    return [round(i * step, 9) for i in range(first, last + 1)]
+
+
+def error_ticks(lines: ArrayLike, areas: ArrayLike = ()) -> list[float] | None:
+    """Return round error rates for a log axis; None where an even one does.
+
+    Examples
+    --------
+    >>> error_ticks([0.0, 0.004, 0.08])
+    [0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
+    >>> error_ticks([2e-6, 0.08]), error_ticks([0.2, 0.9])
+    ([1e-06, 1e-05, 0.0001, 0.001, 0.01, 0.1], None)
+    """
+    seen, edges = np.asarray(lines, float), np.asarray(areas, float)
+    least = float(seen[seen >= SMALLEST].min(initial=1.0))
+    most = float(np.concatenate([seen, edges]).max())
+    if most < 10 * least:
+        return None
+    # An area may end at nothing, which no log axis reaches: ten times less than the lines will do.
+    low = min(least, max(least / 10, float(edges[edges >= SMALLEST].min(initial=least))))
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        rungs = [m * 10.0**e for e in range(-8, 1) for m in steps if m * 10.0**e <= 1]
+        first = max(i for i, rung in enumerate(rungs) if rung <= low * (1 + 1e-9) or i == 0)
+        last = min(i for i, rung in enumerate(rungs) if rung >= most * (1 - 1e-9))
+        if last - first <= MOST_RUNGS:
+            break
+    return [float(f"{rung:.6g}") for rung in rungs[first : last + 1]]
+
+
+def _joined(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
+    return np.concatenate([np.ravel(np.asarray(v, np.float64)) for v in (*values, ())])
 
 
 def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> None:
@@ -232,10 +334,11 @@ def _installed(families: Sequence[str]) -> list[str]:
     """Return the fonts that families stand for, in order: the first at hand of a generic one."""
     from matplotlib import font_manager, rcParams
 
+    settings: Any = rcParams  # looked up by a name that is made here
     at_hand = {name.lower(): name for name in font_manager.fontManager.get_font_names()}
     fonts = []
     for family in families:
         generic = f"font.{family.lower()}"
-        names = rcParams[generic] if generic in GENERIC_FAMILIES else [family]
+        names = settings[generic] if generic in GENERIC_FAMILIES else [family]
         fonts += [at_hand[name.lower()] for name in names if name.lower() in at_hand][:1]
     return fonts

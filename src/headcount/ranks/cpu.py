@@ -51,13 +51,16 @@ class Source(Protocol):
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Scores of all classes for successive blocks of probes, higher is better."""
 
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of numbers that stand to each other in each row exactly as the scores do."""
+
     def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Source:
         """Keep some probes and some classes, without copying scores."""
 
 
 def _native(block: NDArray[Any]) -> NDArray[Any]:
     """Give a block a type the kernels can read; only long doubles are rounded, to float64."""
-    if block.dtype == np.float16 or block.dtype.kind == "b":
+    if block.dtype.newbyteorder("=") == np.float16 or block.dtype.kind == "b":
         return block.astype(np.float32)
     if block.dtype.kind == "f" and block.dtype.itemsize > 8:
         return block.astype(np.float64)
@@ -67,6 +70,22 @@ def _native(block: NDArray[Any]) -> NDArray[Any]:
 def _counter(scores: NDArray[Any]) -> NDArray[Any]:
     """Return an empty array of integers as wide as the scores, 16 bits at least."""
     return np.empty(0, {1: np.int16, 2: np.int16, 4: np.int32}.get(scores.dtype.itemsize, np.int64))
+
+
+def _merges(block: NDArray[Any]) -> bool:
+    """Whether a block holds integers so large that neighbours are one number in float64."""
+    return block.dtype.kind in "iu" and bool((np.abs(block.astype(np.float64)) >= 2.0**53).any())
+
+
+def _places(block: NDArray[Any]) -> Floats:
+    """Return for each entry how many distinct smaller ones its row has."""
+    order = np.argsort(block, axis=1)
+    ascending = np.take_along_axis(block, order, axis=1)
+    places = np.zeros(block.shape)
+    places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    found = np.empty_like(places)
+    np.put_along_axis(found, order, places, axis=1)
+    return found
 
 
 class ScoreMatrix:
@@ -181,6 +200,19 @@ class ScoreMatrix:
         size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
         for block in row_blocks(self.n_probes, size):
             yield block, self.sign * self._block(block).astype(np.float64)
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores, or places in their row where float64 would merge scores (64-bit integers)."""
+        size = max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for rows in row_blocks(self.n_probes, size):
+            block = self._block(rows)
+            yield rows, self.sign * (_places(block) if _merges(block) else block.astype(np.float64))
+
+    def true_scores(self) -> Floats:
+        """Scores of the true classes alone, higher is better."""
+        rows = np.arange(self.n_probes) if self.rows is None else self.rows
+        columns = self.true if self.columns is None else self.columns[self.true]
+        return np.asarray(self.sign * self.scores[rows, columns].astype(np.float64))
 
     def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> ScoreMatrix:
         """Keep some probes and some classes, without copying scores."""
@@ -299,6 +331,10 @@ class Embeddings:
         size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
         for block in row_blocks(self.n_probes, size):
             yield block, self._in_units(self._score_rows(block, norms))
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores as they are: computed in float64, so that nothing more is known."""
+        return self.blocks()
 
     def probe_scores(
         self, rows: slice, norms: Floats

@@ -83,6 +83,8 @@ class Contents:
         What was measured: facts in two columns.
     methods : Table
         Method, version and settings.
+    error_rate : bool
+        Whether pictures show error rates when the page is opened, instead of accuracies.
     nouns : Nouns
         What classes and probes are called.
     heading, note : str
@@ -104,6 +106,7 @@ class Contents:
     leads: Table | None = None
     backtests: Sequence[BacktestPart] = field(default_factory=tuple)
     pilots: Sequence[Table] = field(default_factory=tuple)
+    error_rate: bool = False
     nouns: Nouns = OURS
     heading: str = ""
     note: str = ""

@@ -19,8 +19,6 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 4_000
 WIDTH = 0.0025  # of the bins that longer lists are put into, relative
 DIGITS = 12
-FARTHEST = 1_000_000_000
-INSIDE, BEYOND = 60, 240
 LONG = ("grid", "halves")  # parts of a back-test that only intervals need
 
 
@@ -55,29 +53,14 @@ def as_table(observed: Observed) -> dict[str, list[float]]:
 
 
 def as_limits(forecast: Forecast) -> dict[str, Any] | None:
-    """Return limits on a fine ladder of numbers of classes; None without intervals.
-
-    `reach` is how far limits of a capacity are followed, as in `Forecast.capacity_interval`.
-    """
+    """Return limits on the ladder of `headcount.limits`; None without intervals."""
     if forecast.uncertainty is None:
         return None
-    size = forecast.n_classes
-    far = max(FARTHEST, *forecast.classes)
-    ladder = np.concatenate(
-        [
-            np.geomspace(2, size, INSIDE).round(),
-            np.geomspace(size + 1, far, BEYOND).round(),
-            forecast.curve.classes,
-        ]
-    )
-    classes = np.unique(ladder.astype(np.int64))
-    limits = forecast.interval(classes)
-    assert limits is not None  # there is an uncertainty
+    known = forecast.limits
     return {
-        "classes": classes.tolist(),
-        "lower": _numbers(limits[0]),
-        "upper": _numbers(limits[1]),
-        "reach": max(int(forecast.uncertainty.grid[-1]), size),
+        "classes": known.classes.tolist(),
+        "lower": _numbers(known.lower),
+        "upper": _numbers(known.upper),
     }
 
 

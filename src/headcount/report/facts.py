@@ -88,7 +88,7 @@ def backtest_part(found: Backtest | None, of: str = "") -> BacktestPart:
     rows = [[*row[:3], percent(found.observed), *row[3:]] for row in shown]
     columns = (
         "from classes", "times fewer", "forecast", "measured", "off by (points)",
-        "too high or low", "within its 90% interval",
+        "too high or low", f"within its {percent(found.confidence)} interval",
     )  # fmt: skip
     caption = f"Forecasts of all {found.n_classes:,} classes from fewer of them"
     return BacktestPart(found.sentences(), Table(caption, columns, rows), named(of))

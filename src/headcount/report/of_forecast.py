@@ -29,10 +29,11 @@ def forecast_contents(
     reproduction: Reproduction,
     sources: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    other_methods: bool = False,
 ) -> Contents:
     """Return what is on the page of a forecast."""
     name = named(sources[0]) if sources else ""
-    others = other_laws(result)
+    others = other_laws(result) if other_methods else {}
     made = [] if result.backtest is None else [result.backtest]
     series = [forecast_series(result, result.method)]
     series += [law_series(alias, law) for alias, law in others.items()]

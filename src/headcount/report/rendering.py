@@ -83,9 +83,9 @@ def ours(context: Any, text: str) -> str:
 
 
 def with_code(text: str) -> Any:
-    """Return text with what stands between backticks as code, all else escaped.
+    """Return text of ours with what stands between backticks as code, all else escaped.
 
-    Backticks inside quotes belong to a name.
+    Backticks inside quotes belong to a name. Never for text with bare names from files in it.
     """
     from markupsafe import Markup, escape
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,9 @@ def of_command(context: Any, files: list[str]) -> Reproduction:
 
 
 def of_forecast(
-    result: Forecast, path: str | os.PathLike[str], *, title: str = "", note: str = ""
+    result: Forecast, path: str | os.PathLike[str], saving: Mapping[str, Any]
 ) -> Reproduction:
-    """Return Python that makes a forecast and its page again."""
+    """Return Python that makes a forecast and its page again; `saving` are options of `save`."""
     name = Path(path).name
     asked = ", ".join(f"{k:_}" for k in result.classes)
     options = [f"classes=[{asked}]", f"method={_method(result)}"]
@@ -38,18 +38,18 @@ def of_forecast(
         options.append(f"confidence={result.confidence!r}")
     if result.random_state:
         options.append(f"random_state={result.random_state!r}")
-    if result.backtest is None and not getattr(METHODS.get(result.method), "slow", False):
+    known = METHODS.get(result.method.split(":")[0])
+    if result.backtest is None and not getattr(known, "slow", False):
         options.append("intervals=False")
     nouns = result.nouns.to_dict()
     options += [f"{k}={nouns[k]!r}" for k, usual in OURS.to_dict().items() if nouns[k] != usual]
-    said = {"title": title, "note": note}
-    saved = [repr(name), *(f"{k}={text!r}" for k, text in said.items() if text)]
+    more = "".join(f", {option}={value!r}" for option, value in saving.items() if value)
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     return Reproduction(
         f"import headcount\n\n"
         f"# pilot: your data, {result.nouns.rename(sizes)}\n"
         f"result = headcount.forecast(pilot, {', '.join(options)})\n"
-        f"result.save({', '.join(saved)})"
+        f"result.save({name!r}{more})"
     )
 
 
@@ -61,7 +61,10 @@ def _method(result: Forecast) -> str:
         if usual is not type(estimator) or repr(estimator) != repr(
             resolve(estimator.alias, result.random_state)
         ):
-            return f"headcount.estimators.{' '.join(repr(estimator).split())}"
+            home = (
+                "headcount.estimators" if usual is type(estimator) else type(estimator).__module__
+            )
+            return f"{home}.{' '.join(repr(estimator).split())}"
     return f'"{result.method}"'
 
 

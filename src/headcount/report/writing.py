@@ -20,7 +20,7 @@ from headcount.report.of_forecast import forecast_contents
 from headcount.report.rendering import load_templates, render
 from headcount.report.reproduce import of_forecast
 from headcount.wording import plain
-from headcount.writing import PAGES, write_atomically
+from headcount.writing import PAGES, write_text
 
 if TYPE_CHECKING:
     from headcount.pilot import Pilot
@@ -36,6 +36,8 @@ def write_report(
     sources: Sequence[str | os.PathLike[str]] = (),
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
+    error_rate: bool = False,
+    other_methods: bool = False,
     title: str = "",
     note: str = "",
 ) -> None:
@@ -55,6 +57,11 @@ def write_report(
         What was said on the way and is not in the result.
     reproduction : Reproduction, optional
         How to make the page again; by default Python code where the result is a forecast.
+    other_methods : bool
+        Whether the page of a forecast also has the curves of a few other quick methods, which are
+        then fitted.
+    error_rate : bool
+        Whether pictures show error rates when the page is opened; a switch shows either.
     title, note : str
         What to say to readers: in place of the page's title, and below the answer. The date on
         the page is today's, or that of the environment variable SOURCE_DATE_EPOCH.
@@ -73,11 +80,20 @@ def write_report(
     """
     check_report(path)
     names = [Path(source).name for source in sources]
-    how = reproduction
-    if how is None and isinstance(result, Forecast):
-        how = of_forecast(result, path, title=title, note=note)
+    if reproduction is None and isinstance(result, Forecast):
+        options = {
+            "error_rate": error_rate,
+            "other_methods": other_methods,
+            "title": title,
+            "note": note,
+        }
+        reproduction = of_forecast(result, path, options)
+    contents = _contents(
+        result, pilot, names, warnings, reproduction or Reproduction(""), other_methods
+    )
     filled = replace(
-        _contents(result, pilot, names, warnings, how or Reproduction("")),
+        contents,
+        error_rate=error_rate,
         heading=plain(title.strip()),
         note="\n".join(map(plain, note.strip().splitlines())),
         date=made_on(),
@@ -88,11 +104,7 @@ def write_report(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
             "the limit; compare fewer systems or methods."
         )
-
-    def write(name: str) -> None:
-        Path(name).write_text(text, encoding="utf-8", newline="\n")
-
-    write_atomically(path, write)
+    write_text(path, text)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
@@ -126,9 +138,10 @@ def _contents(
     names: list[str],
     warnings: Sequence[str],
     how: Reproduction,
+    other_methods: bool,
 ) -> Contents:
     if isinstance(result, Forecast):
-        return forecast_contents(result, how, names, warnings)
+        return forecast_contents(result, how, names, warnings, other_methods)
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)
     if pilot is None or not result:

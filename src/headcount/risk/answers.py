@@ -22,8 +22,9 @@ from headcount.presenting import as_csv, as_frame, as_html
 from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
+from headcount.threads import doing
 from headcount.wording import OURS, Nouns, counted
-from headcount.writing import write_atomically
+from headcount.writing import write_text
 
 Floats = NDArray[np.float64]
 
@@ -190,7 +191,7 @@ class RiskForecast:
                 "choose one of .json, .csv."
             )
         text = self.to_json() if suffix == ".json" else self.to_csv()
-        write_atomically(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+        write_text(path, text)
 
     def sentences(self) -> list[str]:
         """Return the answer in words, one sentence for each number of classes asked about."""
@@ -209,6 +210,7 @@ class RiskForecast:
 
     # -- inner workings -------------------------------------------------------------------------
 
+    @doing("Working out the curve and its limits")
     def _curve(self) -> RiskCurve:
         classes = curve_classes(self.n_classes, self.classes)
         region = np.where(classes <= self.n_classes, "observed", "forecast")

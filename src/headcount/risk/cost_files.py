@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from headcount.risk.costs import Cost, as_cost
 
 LAYOUTS = "cost; left + right; or what scipy.sparse.save_npz writes"
 
-Members = dict[str, NDArray[Any]]
+Members = Mapping[str, NDArray[Any]]
 
 
 def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:

@@ -17,6 +17,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.base import warn_if_one_sided
 from headcount.estimators.bases import Basis, GaussianBasis, SplineBasis, knots
+from headcount.estimators.registry import name_of
 from headcount.estimators.regression import Regression, curve_rows
 from headcount.favorability import Favorability
 from headcount.observed import observe
@@ -28,6 +29,7 @@ from headcount.risk.moments import PolynomialFit
 from headcount.risk.observed import observe_risk
 from headcount.risk.priors import prior_weights
 from headcount.risk.regression import BetaBasis, MixtureFit, PricedFit, Rows
+from headcount.threads import doing
 
 Floats = NDArray[np.float64]
 
@@ -131,10 +133,10 @@ def forecast_risk(
     if method is not None and approach == "adjustment":
         raise ParameterError("adjustment uses no law of mistakes; leave method out.")
     degree = arrays.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, but is {confidence!r}.")
+    level = arrays.confidence_level(confidence)
     with listening() as heard:
-        measured = _Measured(pilot, as_cost(cost, pilot), priors)
+        with doing("Adding up what mistakes cost"):
+            measured = _Measured(pilot, as_cost(cost, pilot), priors)
         warn_if_one_sided(pilot)
         fit: RiskFit
         if approach == "adjustment":
@@ -155,7 +157,7 @@ def forecast_risk(
         classes=asked,
         n_probes=pilot.n_probes,
         method=name,
-        confidence=float(confidence),
+        confidence=level,
         largest_cost=measured.largest,
         delta=delta,
         warnings=tuple(heard),
@@ -181,6 +183,7 @@ class _Measured:
         degree = min(degree, self.pilot.n_classes - 2)
         return PolynomialFit(self.observed.spent, degree, self.largest)
 
+    @doing("Fitting the cost of mistakes")
     def regressed(self, basis: Basis, rows: Rows, shape: str) -> RiskFit:
         """Fit by moment regression."""
         if shape == "rising" or (shape == "auto" and self.flat):
@@ -201,7 +204,7 @@ class _Measured:
             raise ParameterError(
                 f"method {method.alias} gives a curve but no law of mistakes; choose another."
             )
-        return self._priced(law, rows, shape), f"priced-{method.alias}"
+        return self._priced(law, rows, shape), f"priced-{name_of(method)}"
 
     def _priced(
         self, law: Favorability, rows: Rows, shape: str, mistakes: MixtureFit | None = None
@@ -245,6 +248,7 @@ def _rows(
     return k, share / share.sum()
 
 
+@doing("Choosing how smooth the fit is")
 def _basis(
     name: str, pilot: Pilot, bandwidth: float | None, degree: int, random_state: int
 ) -> Basis:

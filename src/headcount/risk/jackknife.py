@@ -275,7 +275,7 @@ def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
         )
     assert pilot.labels is not None  # a pilot with scores has labels
     rule, parts = RULES[pilot.tie_rule], []
-    for block, scores in pilot.score_blocks():
+    for block, scores in pilot.ordered_blocks():
         true = pilot.labels[block]
         lengths = np.zeros(len(true), np.int64)
         loops.count_rivals(scores, true, rule, lengths)

@@ -165,6 +165,10 @@ class ShiftedScores:
             scores += self.shifts
             yield block, scores
 
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores as they are: computed in float64, so that nothing more is known."""
+        return self.blocks()
+
     def subset(
         self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints
     ) -> ShiftedScores:

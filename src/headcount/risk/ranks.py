@@ -199,7 +199,7 @@ def summed_over_probes(
     """
     assert pilot.labels is not None  # a pilot with scores has labels
     total = np.zeros(size)
-    for block, scores in pilot.score_blocks():
+    for block, scores in pilot.ordered_blocks():
         labels, heavy = pilot.labels[block], weights[block]
         parts = np.array_split(np.argsort(labels, kind="stable"), min(PARTS, len(labels)))
         sums = np.zeros((len(parts), size))

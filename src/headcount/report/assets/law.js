@@ -1,7 +1,6 @@
 "use strict";
 // Accuracy, limits and capacity at any number of classes: what headcount's Forecast gives.
 
-const ROUND_OFF = 1e-12;
 const NEAR = 64; // up to so many factors are multiplied one by one
 const EDGE = 1e-9; // limits of 0 and 1 have no log odds
 
@@ -73,7 +72,7 @@ function ladderAccuracy(law, k) {
   return law.accuracy[low] + share * (law.accuracy[low + 1] - law.accuracy[low]);
 }
 
-// Limits between computed points: straight on the scale of log odds in log k.
+// Limits between the rungs of a ladder: straight on the scale of log odds in log k.
 function limitsAt(series, k) {
   if (!series.limits) return null;
   const { classes, lower, upper } = series.limits;
@@ -137,13 +136,12 @@ function ladderCapacity(law, least) {
 // Where the lower and the upper limit fall below the target: see Forecast.capacity_interval.
 function capacityLimits(series, target) {
   if (!series.limits) return null;
-  const { classes, reach } = series.limits;
-  const rungs = [1, ...classes.filter((k) => k <= reach)];
-  return [0, 1].map((side) => {
+  const { classes, lower, upper } = series.limits;
+  return [lower, upper].map((limit, side) => {
+    const first = limit.findIndex((value) => value < target - ROUND_OFF);
+    if (first < 0) return Infinity;
     const holds = (k) => limitsAt(series, k)[side] >= target - ROUND_OFF;
-    const first = rungs.findIndex((k) => !holds(k));
-    if (first < 0) return side === 1 ? Infinity : reach;
-    return lastTrue(holds, rungs[first - 1], rungs[first]);
+    return lastTrue(holds, classes[first - 1], classes[first]);
   });
 }
 

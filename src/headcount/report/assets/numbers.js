@@ -1,17 +1,37 @@
 "use strict";
 // Numbers as people read them: the same words as headcount's wording.py.
 
-function percent(value) {
+const ROUND_OFF = 1e-12; // a sum of weights may miss 0 or 1 by so much
+const MOST_DIGITS = 8;
+const [FINEST, FINE] = [8, 3]; // nearer to 0% or 100% than 10^-8, or a thousandth of a width: words
+
+// Two significant digits of what is left to 0% or 100%; more, to be told from what stands beside it.
+function percent(value, beside = value) {
   const edge = Math.min(value, 1 - value);
-  if (edge < 1e-12 || edge >= 0.0095) return `${fixed(100 * value, 0)}%`;
-  if (edge < 1e-8) return value < 0.5 ? "under 0.000001%" : "over 99.999999%";
-  const digits = Math.max(0, Math.ceil(-Math.log10(edge) - 2));
-  return `${fixed(100 * value, digits)}%`;
+  if (edge < ROUND_OFF) return `${fixed(100 * value, 0)}%`;
+  const apart = Math.abs(value - beside);
+  const finest = apart === 0 ? FINEST : Math.min(FINEST, Math.ceil(-Math.log10(apart)) + FINE);
+  if (edge < Number(`1e-${finest}`)) {
+    const least = Number(`1e${2 - finest}`);
+    return value < 0.5 ? `under ${least.toFixed(finest - 2)}%` : `over ${(100 - least).toFixed(finest - 2)}%`;
+  }
+  const power = Number((100 * edge).toExponential(1).split("e")[1]);
+  const enough = Math.max(0, 1 - power);
+  let digits = enough;
+  const alike = () => fixed(100 * value, digits) === fixed(100 * beside, digits);
+  while (apart > 0 && digits < MOST_DIGITS && alike()) digits++;
+  const text = fixed(100 * value, digits);
+  return `${digits === enough && digits > 0 ? text.replace(/\.?0+$/, "") : text}%`;
 }
 
 function percentRange(lower, upper) {
-  const [first, last] = [percent(lower), percent(upper)];
+  const [first, last] = [percent(lower, upper), percent(upper, lower)];
   return first === last ? last : `${first.replace(/%$/, "")}-${last}`;
+}
+
+// A share as it fits beside an axis.
+function shortShare(share) {
+  return `${(100 * share).toFixed(6).replace(/\.?0+$/, "")}%`;
 }
 
 function about(count) {

@@ -7,6 +7,8 @@ const all = held.series.map((one, index) => ({ ...one, index, pilot: held.pilots
 const backtests = held.backtests.map((one, index) => ({ ...one, index }));
 const element = (id) => document.getElementById(id);
 
+const showsErrors = () => element("measure-error")?.checked ?? false;
+
 if (all.length) startCurve();
 if (backtests.some((found) => found.steps.length)) startBacktest();
 startRest();
@@ -23,11 +25,16 @@ function startCurve() {
   const toSlider = (k) => Math.round((steps * Math.log(k / 2)) / Math.log(widest / 2));
   const fromSlider = (at) => roundCount(2 * (widest / 2) ** (at / steps));
 
-  const shown = () => all.filter((one) => element(`series-${one.index}`).checked);
+  const shown = () => all.filter((one) => element(`series-${one.index}`)?.checked ?? true);
   const askedK = () => wholeNumber(field.value, 2, most);
   const askedTarget = () => {
-    const value = Number(target.value) / 100;
+    const value = rateOf(Number(target.value) / 100, showsErrors());
     return target.value.trim() !== "" && value > 0 && value <= 1 ? value : null;
+  };
+  const switchTarget = () => {
+    element("target-name").textContent = showsErrors() ? "Error rate allowed" : "Accuracy to keep";
+    element("curve-name").textContent = measureName(showsErrors());
+    if (target.value.trim() !== "") target.value = tidy(100 - Number(target.value));
   };
   const state = () => {
     const k = askedK();
@@ -36,16 +43,23 @@ function startCurve() {
   const draw = () => {
     const log = element("axis-log").checked;
     const width = element("curve").clientWidth;
-    if (width) element("curve").replaceChildren(drawCurve(shown(), state(), { width, log }));
+    if (!width) return;
+    const points = shown().flatMap((one) => curvePoints(one, state().last));
+    element("chance-note").hidden = !nearChance(points);
+    const drawing = drawCurve(shown(), state(), { width, log, error: showsErrors() });
+    element("zero-note").hidden = !leavesAxis(points, askedTarget(), showsErrors());
+    element("curve").replaceChildren(drawing);
   };
   const answer = () => {
     const { k, target: wanted } = state();
     field.setAttribute("aria-invalid", String(k === null));
     target.setAttribute("aria-invalid", String(wanted === null));
     element("answer-k").textContent =
-      k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayAccuracy(shown(), k);
+      k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayAccuracy(shown(), k, showsErrors());
     element("answer-target").textContent =
-      wanted === null ? "Give a percentage above 0, up to 100." : sayCapacity(shown(), wanted);
+      wanted === null
+        ? `Give a percentage ${showsErrors() ? "from 0, below" : "above 0, up to"} 100.`
+        : sayCapacity(shown(), wanted, showsErrors());
     slider.setAttribute("aria-valuetext", k === null ? "no number" : classes(k));
   };
   const refresh = () => { answer(); draw(); };
@@ -57,6 +71,9 @@ function startCurve() {
     refresh();
   });
   target.addEventListener("input", refresh);
+  for (const choice of document.querySelectorAll("[name=measure]")) {
+    choice.addEventListener("change", () => { switchTarget(); refresh(); });
+  }
   for (const choice of document.querySelectorAll("[name=axis], [name=series]")) {
     choice.addEventListener("change", refresh);
   }
@@ -64,39 +81,42 @@ function startCurve() {
     offer("headcount-curve.csv", "text/csv", curveCsv(shown(), state().last)));
   element("curve-svg").addEventListener("click", () => {
     const log = element("axis-log").checked;
-    const drawing = drawCurve(shown(), state(), { width: 800, log, colours: ON_PAPER });
+    const drawing = drawCurve(shown(), state(), { width: 800, log, error: showsErrors(), colours: ON_PAPER });
     offer("headcount-curve.svg", "image/svg+xml", asSvg(drawing));
   });
   slider.value = toSlider(askedK());
+  target.value = tidy(100 - 100 * roundError(1 - accuracyAt(all[0], largest)));
+  if (showsErrors()) switchTarget();
   answer();
   whenResized(element("curve"), draw);
 }
 
-function sayAccuracy(shown, k) {
+function sayAccuracy(shown, k, error) {
   if (!shown.length) return "Show at least one curve.";
   const many = shown.length > 1;
   const said = shown.map((one) => {
     const limits = limitsAt(one, k);
     const notes = k <= one.pilot.n_classes ? ["measured"] : [];
-    if (limits) notes.push(`${percent(held.confidence)} interval ${percentRange(...limits)}`);
-    const value = percent(accuracyAt(one, k)) + (notes.length ? ` (${notes.join(", ")})` : "");
+    if (limits) notes.push(`${percent(held.confidence)} interval ${rangeOf(...limits, error)}`);
+    const value = percent(rateOf(accuracyAt(one, k), error)) + (notes.length ? ` (${notes.join(", ")})` : "");
     return many ? `\n${one.name}: ${value}` : value;
   });
   const reach = Math.min(...shown.map((one) => one.supported ?? Infinity));
   const far = k > reach ? ` The back-test reaches ${classes(reach)}: take this as a guess.` : "";
-  if (many) return `At ${classes(k)}${said.join("")}${far && "\n" + far.trim()}`;
-  return `At ${classes(k)}: ${said[0]}.${far}`;
+  const at = `At ${classes(k)}${error ? ", error rate" : ""}`;
+  return many ? `${at}${said.join("")}${far && "\n" + far.trim()}` : `${at}: ${said[0]}.${far}`;
 }
 
-function sayCapacity(shown, target) {
+function sayCapacity(shown, target, error) {
   if (!shown.length) return "";
   const level = percent(held.confidence);
+  const wanted = (error ? "an error rate of " : "") + percent(rateOf(target, error));
   const said = shown.map((one) => {
     const [count, size] = [capacityOf(one, target), one.pilot.n_classes];
-    if (count === 1) return `even two ${nouns.class_many} are too many for ${percent(target)}`;
+    if (count === 1) return `even two ${nouns.class_many} are too many for ${wanted}`;
     const limits = capacityLimits(one, target);
     const within = limits && limits[0] !== limits[1] ? ` (${level} interval ${describeCapacities(limits, size)})` : "";
-    return `stays at or above ${percent(target)} up to ${describeCapacity(count, size)}${within}`;
+    return `stays at or ${error ? "below" : "above"} ${wanted} up to ${describeCapacity(count, size)}${within}`;
   });
   if (shown.length > 1) return shown.map((one, i) => `${one.name}: ${said[i]}`).join("\n");
   return said[0].startsWith("even") ? `E${said[0].slice(1)}.` : `It ${said[0]}.`;
@@ -115,7 +135,8 @@ function startBacktest() {
     const width = element("backtest").clientWidth;
     const some = shown();
     if (!width) return;
-    const drawing = some.length ? [drawBacktest(some, asked() ?? 0.05, { width })] : [];
+    const options = { width, error: showsErrors() };
+    const drawing = some.length ? [drawBacktest(some, asked() ?? 0.05, options)] : [];
     element("backtest").replaceChildren(...drawing);
   };
   const answer = () => {
@@ -125,13 +146,14 @@ function startBacktest() {
   };
   const refresh = () => { answer(); draw(); };
   tolerance.addEventListener("input", refresh);
-  for (const choice of document.querySelectorAll("[name=backtest]")) {
+  for (const choice of document.querySelectorAll("[name=backtest], [name=measure]")) {
     choice.addEventListener("change", refresh);
   }
   element("backtest-csv").addEventListener("click", () =>
     offer("headcount-backtest.csv", "text/csv", backtestCsv(shown())));
   element("backtest-svg").addEventListener("click", () => {
-    const drawing = drawBacktest(shown(), asked() ?? 0.05, { width: 800, colours: ON_PAPER });
+    const options = { width: 800, error: showsErrors(), colours: ON_PAPER };
+    const drawing = drawBacktest(shown(), asked() ?? 0.05, options);
     offer("headcount-backtest.svg", "image/svg+xml", asSvg(drawing));
   });
   answer();
@@ -185,6 +207,16 @@ function wholeNumber(text, least, most) {
   const value = Number(text);
   const sound = text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most;
   return sound ? value : null;
+}
+
+// A round error rate that is just kept; half wrong at most.
+function roundError(error) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(error, 0.001)));
+  return Math.min(0.5, [1, 2, 5, 10].find((m) => m * power >= error) * power);
+}
+
+function tidy(value) {
+  return String(Number(value.toFixed(8)));
 }
 
 // Two digits are enough on a slider; the field takes any number.

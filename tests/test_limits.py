@@ -1,0 +1,198 @@
+"""Limits of the expected accuracy: never rising, and the same whatever else was asked."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from command_line import read_json
+from headcount import Forecast, Pilot, forecast, observe
+from headcount.favorability import ROUND_OFF, Favorability
+from headcount.plotting import AccuracyDisplay, CapacityDisplay
+from headcount.report.embedding import as_limits
+from headcount.uncertainty import KINDS, Uncertainty
+from interval_pilots import counts, gaussian
+
+QUIET = [
+    pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning"),
+    pytest.mark.filterwarnings("ignore::headcount.AssumptionWarning"),
+]
+pytestmark = QUIET
+
+
+@st.composite
+def forecasts(draw):
+    """Any pilot of counts, any law and any errors, as if they had been found."""
+    n_classes = draw(st.integers(2, 80))
+    n_probes = draw(st.integers(1, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    losses = rng.integers(0, n_classes, n_probes) * (rng.random(n_probes) < draw(st.floats(0, 1)))
+    observed = observe(Pilot.from_losses(losses, n_classes))
+    law = Favorability(10.0 ** rng.uniform(-7, 0, 4) * (rng.random(4) < 0.9), rng.random(4) + 0.01)
+    grid = np.unique(np.geomspace(2, 50 * n_classes, 12).round()).astype(np.int64)
+    grid = np.unique(np.append(grid, n_classes))
+    size = draw(st.sampled_from([0.01, 0.3, 3.0]))
+    growth = draw(st.sampled_from([None, 0.0, 3.0]))
+    known = Uncertainty(
+        n_classes,
+        n_probes,
+        grid,
+        size * rng.random(len(grid)),
+        None if growth is None else growth * rng.normal(size=len(grid)),
+        rng.normal() * np.log(np.maximum(grid / n_classes, 1.0)),
+        0.001,
+        0.001,
+        1.0,
+        float(observed.accuracy(n_classes)),
+        stated=size * rng.random(len(grid)) if draw(st.booleans()) else None,
+    )
+    return Forecast(
+        observed=observed, law=law, classes=(n_classes,), n_probes=n_probes, method="any",
+        confidence=draw(st.sampled_from([0.5, 0.9, 0.99])), uncertainty=known,
+    )  # fmt: skip
+
+
+def every_size(made):
+    """All numbers of classes up to 4 K, and many beyond."""
+    beyond = np.geomspace(4 * made.n_classes, 1e16, 500).round()
+    return np.unique(np.concatenate([np.arange(1.0, 4 * made.n_classes + 1), beyond]))
+
+
+def never_rises(limit):
+    return (np.diff(limit) <= 1e-13).all()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(forecasts())
+def test_limits_never_rise_and_hold_the_estimate(made):
+    ks = every_size(made)
+    lower, upper = made.interval(ks)
+    value, inside = made.accuracy(ks), ks <= made.n_classes
+    assert never_rises(lower)
+    # A fit that starts above what was measured takes the upper limit along, once.
+    assert never_rises(upper[inside]) and never_rises(upper[~inside])
+    if value[~inside][0] <= upper[inside][-1]:
+        assert never_rises(upper)
+    assert (lower <= value + 1e-12).all() and (value <= upper + 1e-12).all()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(forecasts())
+def test_limits_are_the_least_of_those_up_to_k(made):
+    # By brute force at every number of classes. The ladder may miss a dip between two rungs.
+    ks = np.arange(1.0, 6 * made.n_classes)
+    alone = made.uncertainty.band(made.accuracy(ks), ks, made.confidence)
+    least = [np.minimum.accumulate(limit) for limit in alone]
+    least[1] = np.maximum(least[1], made.accuracy(ks))
+    near = np.abs(np.array(made.interval(ks)) - least)
+    rung = np.isin(ks, made.limits.classes)
+    assert near.max() < 0.05 and np.median(near) < 1e-9
+    assert rung[[0, made.n_classes - 1, made.n_classes]].all()
+
+
+@pytest.mark.parametrize("method", ["auto", "probit-normal", "exponential", "no-change"])
+def test_limits_of_real_pilots_never_rise(method):
+    for pilot in (gaussian(sigma=0.6), counts(100, 40, labels=np.arange(100) % 40)):
+        made = forecast(pilot, classes=pilot.n_classes, method=method)
+        ks = every_size(made)
+        lower, upper = made.interval(ks)
+        assert never_rises(lower) and never_rises(upper)
+        assert (lower <= made.accuracy(ks) + 1e-12).all() and (made.accuracy(ks) <= upper).all()
+
+
+def test_limits_that_rose_are_held():
+    # Nothing falls, and errors grow: each upper limit alone is above the one before.
+    made = forecast(gaussian(sigma=0.6), classes=60, method="no-change")
+    ks = np.array([60, 600, 60_000])
+    alone = made.uncertainty.band(made.accuracy(ks), ks, 0.9)
+    assert (np.diff(alone[1]) > 0.01).all()
+    assert np.ptp(made.interval(ks)[1]) < 0.01
+    # A set is less sure than the expectation, whatever is held.
+    for k in ks[1:]:
+        low, high = made.interval(k)
+        assert made.interval(k, "new_set")[0] < low and high < made.interval(k, "new_set")[1]
+
+
+# -- the same whatever was asked -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Forecasts from one pilot, asked about different sizes."""
+    pilot = gaussian(sigma=0.6)
+    return [
+        forecast(pilot, classes=classes, method="probit-normal")
+        for classes in (60, [61, 5000], [10**5], [77, 10**8], [10**15])
+    ]
+
+
+def test_answers_do_not_depend_on_what_else_was_asked(asked):
+    ks = [2, 59, 60, 61, 77, 1234, 3000, 5000, 10**6, 10**15]
+    for other in asked[1:]:
+        for kind in KINDS:
+            some = [k for k in ks if kind != "grown_set" or k >= 60]
+            np.testing.assert_array_equal(other.interval(some, kind), asked[0].interval(some, kind))
+        for target in (0.95, 0.6, 0.3, 0.1, 0.01):
+            assert other.capacity_interval(target) == asked[0].capacity_interval(target)
+        assert as_limits(other) == as_limits(asked[0])
+
+
+def test_the_curve_and_the_picture_show_these_limits(asked):
+    for made in asked:
+        curve = made.curve
+        np.testing.assert_array_equal([curve.lower, curve.upper], made.interval(curve.classes))
+        assert never_rises(curve.lower) and never_rises(curve.upper)
+        frame = AccuracyDisplay.from_forecast(made).frame()
+        assert never_rises(frame["lower"]) and never_rises(frame["upper"])
+
+
+def test_the_page_has_these_limits(asked):
+    held = as_limits(asked[0])
+    classes = np.array(held["classes"])
+    assert {1, 60, 61} <= set(classes.tolist())
+    np.testing.assert_allclose(
+        [held["lower"], held["upper"]], asked[0].interval(classes), rtol=0, atol=1e-11
+    )
+    json.dumps(held, allow_nan=False)
+
+
+# -- limits of a capacity --------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(forecasts(), st.floats(0.001, 1.0))
+def test_limits_of_a_capacity_are_where_limits_cross_the_target(made, target):
+    low, high = made.capacity_interval(target)
+    assert 1 <= low <= made.capacity(target) <= high
+    for side, last in enumerate((low, high)):
+        if math.isinf(last):
+            assert made.interval(1e300)[side] >= target - ROUND_OFF
+        else:
+            assert made.interval(last)[side] >= target - ROUND_OFF
+            after = last + max(1.0, last * 1e-14)
+            assert made.interval(after)[side] < target - ROUND_OFF
+
+
+def test_what_is_unbounded_is_said(pilot, answer, run):
+    options = ["--target", "0.8", "--target", "0.001", "--method", "exponential"]
+    first, second = read_json(answer("capacity", pilot, *options, "--json"))["capacity"]
+    assert (first["upper_unbounded"], first["lower_unbounded"]) == (False, False)
+    assert first["lower"] <= first["classes"] <= first["upper"]
+    assert (second["upper"], second["upper_unbounded"]) == (None, True)
+    assert run("capacity", pilot, *options)[1].splitlines()[1].endswith(" or more.")
+    none = read_json(answer("capacity", pilot, *options, "--no-intervals", "--json"))["capacity"]
+    assert all(row["upper"] is None and row["upper_unbounded"] is False for row in none)
+
+
+def test_the_picture_of_capacities_says_what_is_unbounded():
+    made = forecast(gaussian(), classes=60, method="probit-normal")
+    for targets, label in (
+        ([0.1, 0.99], "90% interval, in part unbounded"),
+        ([0.985, 0.99], "90% interval"),
+    ):
+        display = CapacityDisplay.from_forecast(made, targets=targets).plot()
+        assert np.isinf(display.upper).any() == ("unbounded" in label)
+        assert label in [text.get_text() for text in display.ax_.get_legend().get_texts()]
