@@ -178,7 +178,9 @@ def test_limits_of_a_capacity_are_where_limits_cross_the_target(made, target):
 
 def test_what_is_unbounded_is_said(pilot, answer, run):
     options = ["--target", "0.8", "--target", "0.001", "--method", "exponential"]
-    first, second = read_json(answer("capacity", pilot, *options, "--json"))["capacity"]
+    code, out, err = run("capacity", pilot, *options, "--json")
+    first, second = read_json(out)["capacity"]
+    assert code == 0 and read_json(out)["warnings"][0] in err
     assert (first["upper_unbounded"], first["lower_unbounded"]) == (False, False)
     assert first["lower"] <= first["classes"] <= first["upper"]
     assert (second["upper"], second["upper_unbounded"]) == (None, True)

@@ -228,6 +228,13 @@ def test_answers_carry_the_nouns(people, made, tested):
     assert people.subset(NAMES[:20]).nouns == people.keep_probes([0, 1]).nouns == FACES
 
 
+def test_pictures_in_words_speak_of_people(people, made, tested, closed_figures):
+    found = headcount.compare({"a": people, "b": people}, 40, method="no-change")
+    for answer in (made, tested, found):
+        (words,) = re.findall('alt="(.*?)"', answer._repr_html_())
+        assert "people" in words and leftovers(html.unescape(words)) == []
+
+
 def test_a_keyword_of_forecast_is_enough():
     options = {"classes": 20, "method": "probit-normal", "intervals": False}
     made = headcount.forecast(make_pilot(), **options, noun="person/people", probe_noun="photo")
@@ -264,8 +271,8 @@ def old(stored):
     return {name: value for name, value in stored["state"].items() if name != "nouns"}
 
 
-def words_of(display):
-    ax = display.plot().ax_
+def words_of(display, **options):
+    ax = display.plot(**options).ax_
     legend = ax.get_legend()
     shown = [] if legend is None else [text.get_text() for text in legend.get_texts()]
     return [ax.get_xlabel(), ax.get_ylabel(), *shown, *(text.get_text() for text in ax.texts)]
@@ -289,6 +296,7 @@ def test_pictures_speak_of_people(people, made, tested, closed_figures):
         words = words_of(display)
         assert [word for word in words if leftovers(word)] == []
         assert re.search("people|person|photo", " ".join(words))
+    assert words_of(displays[3], error_rate=True)[1] == "error rate among 40 people"
     for curve in (AccuracyDisplay.from_forecast(made), displays[1]):
         assert "people" in words_of(curve)[0]
         assert "classes" in curve.frame()
@@ -332,10 +340,25 @@ def test_what_the_page_writes_itself_speaks_of_people(browser, made, tmp_path):
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_selector(".drawing svg")
-    assert report_pages.shown(page, "answer-k").startswith("At 200 people: ")
-    assert " people" in report_pages.shown(page, "answer-target")
-    drawn = page.evaluate("document.querySelector('#curve').textContent")
-    labels = page.evaluate("document.querySelector('#curve svg').getAttribute('aria-label')")
-    assert "Number of people" in drawn
-    assert leftovers(drawn + labels) == []
+    for measure, start in (("accuracy", "At 200 people: "), ("error", "At 200 people, error rate")):
+        page.check(f"#measure-{measure}")
+        assert report_pages.shown(page, "answer-k").startswith(start)
+        assert " people" in report_pages.shown(page, "answer-target")
+        drawn = page.evaluate("document.querySelector('#curve').textContent")
+        labels = page.evaluate("document.querySelector('#curve svg').getAttribute('aria-label')")
+        assert "Number of people" in drawn and "against number of people" in labels
+        assert leftovers(drawn + labels) == []
+    page.close()
+
+
+@report_pages.NEEDS_BROWSER
+def test_what_the_page_of_a_back_test_writes_speaks_of_people(browser, tested, people, tmp_path):
+    write_report(tmp_path / "page.html", [tested], pilot=people)
+    page = browser.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector(".drawing svg")
+    drawn = page.evaluate("document.querySelector('#backtest').textContent")
+    labels = page.evaluate("document.querySelector('#backtest svg').getAttribute('aria-label')")
+    assert "forecast for all people" in drawn and "of all people" in labels
+    assert leftovers(drawn + labels + report_pages.shown(page, "answer-tolerance")) == []
     page.close()

@@ -155,12 +155,14 @@ def test_a_long_wait_shows_what_it_is_for(pilot, tmp_path):
     assert "Working" not in shown.seen
 
 
-def test_a_slow_back_test_shows_how_far_it_is(tmp_path):
+@pytest.mark.parametrize("nouns, many", [((), "classes"), (("--noun", "person/people"), "people")])
+def test_a_slow_back_test_shows_how_far_it_is(tmp_path, nouns, many):
     pilot = simulate.isotropic_gaussian(300, sigma=0.5, random_state=1).pilot
     scores = np.concatenate([scores for _, scores in pilot.score_blocks()])
     path = write_npz(tmp_path, scores=scores, labels=pilot.labels)
-    shown = Terminal("backtest", path, "--method", "kde", "--repeats", "500")
-    assert shown.wait_for("Fitting subsets of the classes")
+    words = ("--method", "kde", "--repeats", "500", *nouns)
+    shown = Terminal("backtest", path, *words)
+    assert shown.wait_for(f"Fitting subsets of the {many}")
     shown.process.terminate()
     assert shown.finish() == (143, "")
     assert "Traceback" not in shown.seen

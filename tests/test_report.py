@@ -19,7 +19,7 @@ from headcount.errors import MissingExtraError, ParameterError
 from headcount.losses import LossTable
 from headcount.report import write_report
 from headcount.report.embedding import MOST_ROWS, as_law, as_table
-from headcount.wording import named, percent, plain
+from headcount.wording import named, percent
 
 ROOT = Path(__file__).parent.parent
 LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
@@ -170,8 +170,8 @@ def test_backticks_of_names_stay_backticks(tmp_path):
     )
     found = Text((tmp_path / "a.html").read_text(encoding="utf-8"))
     hardest = made._fitted[0].summary().hardest
-    assert hardest and all(f"{plain(note.name)} (" in found.text for note in hardest)
-    assert "Files `a`.npz" in found.text
+    assert hardest and all(f"{named(note.name)} (" in found.text for note in hardest)
+    assert 'Files "`a`.npz"' in found.text
     assert "`b` and `c` are both there." in found.text
 
 

@@ -112,7 +112,7 @@ def progress(what: str) -> Iterator[None]:
         nonlocal phase, name, shown
         phase = task if total == 0 else phase
         counted = done < total
-        before, name = name, plain(task if counted else phase)
+        before, name = name, plain(spoken(task if counted else phase))
         if name != before:  # with an estimate of its own of the time that is left
             bar.remove_task(shown)
             shown = bar.add_task(name, total=total if counted else None)

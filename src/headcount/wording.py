@@ -60,8 +60,7 @@ def percent(value: float, beside: float | None = None) -> str:
         least = 10.0 ** (2 - power)
         word, near = ("under", least) if value < 0.5 else ("over", 100 - least)
         return f"{word} {near:.{power - 2}f}%"
-    power = int(f"{100 * edge:.1e}".partition("e")[2])
-    digits = enough = max(0, 1 - power)
+    digits = enough = _digits(edge)
     if apart > 0:
         while digits < MOST_DIGITS and f"{value:.{digits}%}" == f"{beside:.{digits}%}":
             digits += 1
@@ -69,6 +68,11 @@ def percent(value: float, beside: float | None = None) -> str:
     if 0 < digits == enough:
         text = text.rstrip("0").rstrip(".")
     return f"{text}%"
+
+
+def _digits(edge: float) -> int:
+    """Return how many digits behind the point show two of what is left to 0% or 100%."""
+    return max(0, 1 - int(f"{100 * edge:.1e}".partition("e")[2]))
 
 
 def rough_chance(value: float) -> str:
@@ -166,7 +170,7 @@ def named(text: str) -> str:
 
 
 def describe_accuracy(share: float) -> str:
-    """Return what an accuracy is a share of, as a count that can be pictured.
+    """Return what an accuracy is a share of, as a count that can be pictured: `percent` in words.
 
     Examples
     --------
@@ -176,10 +180,10 @@ def describe_accuracy(share: float) -> str:
     ('about 1 probe in 1,700 does not find the right class', 'all probes find the right class')
     """
     edge = min(share, 1 - share)
-    if edge < 1e-12:
+    if edge < ROUND_OFF:
         found = "no probe finds" if share < 0.5 else "all probes find"
-    elif edge >= 0.0095:
-        whole = 100 if edge >= 0.095 else 1000
+    elif (digits := _digits(edge)) < 2:
+        whole = 100 * 10**digits
         found = f"{whole * share:,.0f} of {whole:,} probes find"
     else:
         rare = "about" if edge >= 1e-8 else "fewer than"

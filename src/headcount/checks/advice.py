@@ -65,7 +65,8 @@ ADVICE = {
     "HC015": ("Compare one forecast with a larger training run before you rely on it."),
     "HC016": (
         "Keep longer lists. A probe whose true class is not among the first ten adds next "
-        "to nothing to the doubt."
+        "to nothing to the doubt. Classes beyond a list may score as its last entry does, and "
+        "the bounds hold that, too: one entry more than you need shows who stands alone."
     ),
     "HC017": (
         "Check that each pilot is given with its own training size, and that all have the "

@@ -283,14 +283,14 @@ function curveWords(shown, last, error) {
     return `${series.name}: ${said(series, size)} measured${far}`;
   });
   const table = error ? "The table below has accuracies." : "The table below has the same numbers.";
-  return `${measureName(error)} against number of classes. ${each.map((text) => text + ". ").join("")}${table}`;
+  return `${measureName(error)} against number of ${nouns.class_many}. ${each.map((text) => text + ". ").join("")}${table}`;
 }
 
 function backtestWords(steps, error) {
   const each = steps.map((d) => `${d.name}, from ${thousands(d.k)}: ${percent(d.forecast)}. `).join("");
   const measured = [...new Set(steps.map((d) => percent(rateOf(d.found.observed, error))))].join(", ");
   return (
-    `${measureName(error)} of all classes as forecast from fewer. ${each}Measured: ${measured}. ` +
+    `${measureName(error)} of all ${nouns.class_many} as forecast from fewer. ${each}Measured: ${measured}. ` +
     `The table has ${error ? "accuracies" : "the numbers"}.`
   );
 }
