@@ -149,9 +149,10 @@ def test_the_page_switches_to_error_rates_and_back(visit, result):
     lower, upper = (float(limit) for limit in result.interval(5000))
     wrong = percent(1 - float(result.accuracy(5000)))
     within = percent_range(1 - upper, 1 - lower)
-    assert shown(page, "answer-k").startswith(f"At 5,000 classes, error rate: {wrong} ({within}).")
+    said = f"At 5,000 classes, error rate: {wrong} (90% interval {within})."
+    assert shown(page, "answer-k").startswith(said)
     assert page.input_value("#ask-target") == "20"
-    held = describe_capacity(result.capacity(0.8))
+    held = describe_capacity(result.capacity(0.8), result.n_classes)
     answer = shown(page, "answer-target")
     assert answer.startswith(f"It stays at or below an error rate of 20% up to {held}")
     assert shown(page, "curve-title") == "Error rate as classes are added"
