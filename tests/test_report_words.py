@@ -210,7 +210,7 @@ def test_what_can_be_said_is_said():
     within = headcount.wording.describe_capacities
     assert within(20, 1_000_000, 100) == "20 to 1,000,000"
     assert within(20, 1_000_001, 100) == within(20, float("inf"), 100) == "20 or more"
-    assert within(2e6, float("inf"), 100) == "more than can be said"
+    assert within(2e6, float("inf"), 100) == "1,000,000 or more"
 
 
 def test_the_picture_ends_where_nothing_can_be_said():

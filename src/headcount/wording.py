@@ -212,12 +212,11 @@ def describe_capacities(lower: float, upper: float, n_classes: int) -> str:
     --------
     >>> describe_capacities(120, 2345, 100), describe_capacities(120, 1e9, 100)
     ('120 to 2,300', '120 or more')
+    >>> describe_capacities(1e8, 1e9, 100)
+    '1,000,000 or more'
     """
-    if past_saying(lower, n_classes):
-        return "more than can be said"
-    if past_saying(upper, n_classes):
-        return f"{about(lower)} or more"
-    return f"{about(lower)} to {about(upper)}"
+    least = about(min(lower, MOST_SAID * n_classes))
+    return f"{least} or more" if past_saying(upper, n_classes) else f"{least} to {about(upper)}"
 
 
 def past_saying(count: float, n_classes: int) -> bool:

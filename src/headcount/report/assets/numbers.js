@@ -54,8 +54,8 @@ function describeCapacity(count, size) {
 }
 
 function describeCapacities([low, high], size) {
-  if (low > MOST_SAID * size) return "more than can be said";
-  return high > MOST_SAID * size ? `${about(low)} or more` : `${about(low)} to ${about(high)}`;
+  const least = about(Math.min(low, MOST_SAID * size));
+  return high > MOST_SAID * size ? `${least} or more` : `${least} to ${about(high)}`;
 }
 
 function thousands(count) {
