@@ -70,12 +70,8 @@ def never_rises(limit):
 def test_limits_never_rise_and_hold_the_estimate(made):
     ks = every_size(made)
     lower, upper = made.interval(ks)
-    value, inside = made.accuracy(ks), ks <= made.n_classes
-    assert never_rises(lower)
-    # A fit that starts above what was measured takes the upper limit along, once.
-    assert never_rises(upper[inside]) and never_rises(upper[~inside])
-    if value[~inside][0] <= upper[inside][-1]:
-        assert never_rises(upper)
+    value = made.accuracy(ks)
+    assert never_rises(lower) and never_rises(upper)
     assert (lower <= value + 1e-12).all() and (value <= upper + 1e-12).all()
 
 
@@ -86,7 +82,8 @@ def test_limits_are_the_least_of_those_up_to_k(made):
     ks = np.arange(1.0, 6 * made.n_classes)
     alone = made.uncertainty.band(made.accuracy(ks), ks, made.confidence)
     least = [np.minimum.accumulate(limit) for limit in alone]
-    least[1] = np.maximum(least[1], made.accuracy(ks))
+    # Where a fit starts above what was measured, fewer classes may do as well.
+    least[1] = np.maximum(least[1], np.maximum.accumulate(made.accuracy(ks)[::-1])[::-1])
     near = np.abs(np.array(made.interval(ks)) - least)
     rung = np.isin(ks, made.limits.classes)
     assert near.max() < 0.05 and np.median(near) < 1e-9

@@ -217,7 +217,7 @@ class Forecast:
         -----
         The expected accuracy cannot rise with k, and by resampling neither do its limits: each is
         the least of those at up to k classes. (Where a fit starts above even the upper limit at the
-        pilot's size, the upper limit goes with it.) See `headcount.limits`.
+        pilot's size, upper limits up to there are as high.) See `headcount.limits`.
         On single sets more classes may be surer, and limits may rise; where those of the expected
         accuracy are held down, they are by as much.
         """

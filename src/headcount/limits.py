@@ -6,9 +6,9 @@ forecast is surer than what was measured at K. But accuracy cannot rise. What it
 classes, it is below among more; and who is sure of no more than 99.0% among j classes cannot be
 sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
 
-Only one thing goes before: an interval holds its estimate. Where a fit starts above even the upper
-limit at K, so that it contradicts what was measured (past two points check HC010 says so), the
-upper limit goes with it, and falls with it from there.
+An interval also holds its estimate. Where a fit starts above even the upper limit at K, so that it
+contradicts what was measured (past two points check HC010 says so), upper limits up to K are as
+high: what is thought possible of more classes is possible of fewer.
 
 They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
 what else was asked. Between two rungs, limits keep within those at the rungs.
@@ -86,8 +86,9 @@ class Limits:
     @classmethod
     def of(cls, classes: Floats, accuracy: Any, lower: Any, upper: Any) -> Limits:
         """Take limits around estimates that may rise."""
-        least = np.minimum.accumulate(upper)
-        return cls(classes, np.minimum.accumulate(lower), np.maximum(least, accuracy))
+        highest = np.maximum.accumulate(np.asarray(accuracy)[::-1])[::-1]  # from each rung on
+        upper = np.maximum(np.minimum.accumulate(upper), highest)
+        return cls(classes, np.minimum.accumulate(lower), upper)
 
     def at(self, k: Any, accuracy: Any, lower: Any, upper: Any) -> tuple[Floats, Floats]:
         """Return limits at k that never rise, given the estimates and limits that may."""
