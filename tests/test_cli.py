@@ -336,7 +336,8 @@ def test_capacity_has_limits(pilot, run):
     first, second, third = out.splitlines()
     for line, (low, high) in zip((first, second), limits, strict=False):
         assert line.endswith(f"; 80% interval {about(low)} to {about(high)}.")
-    assert third.endswith(f"; 80% interval {about(limits[2][0])} or more.")
+    assert limits[2][0] > 10_000 * made.n_classes  # more than can be said
+    assert third.endswith("; 80% interval 200,000 or more.")
 
 
 def test_capacity_json_holds_what_was_warned_of(pilot, run):

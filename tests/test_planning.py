@@ -11,6 +11,7 @@ import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, simulate
 from headcount.planning import FEWEST, Plan, _Model, _options, _planned
+from headcount.wording import OURS
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 Z = 1.7
@@ -20,6 +21,7 @@ class Flat:
     """Stands for a forecast whose accuracy does not depend on the number of classes."""
 
     confidence, method, n_classes, n_probes, checks = 0.9, "flat", 100, 200, ()
+    nouns = OURS
 
     def accuracy(self, k):
         return np.full(np.shape(k), 0.5)

@@ -87,13 +87,14 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    level, name = confidence_level(confidence), name_of(method)
+    level = confidence_level(confidence)
     with listening() as heard, ExitStack() as stack:
         pilot = as_pilot(data, labels)
         if noun is not None or probe_noun is not None:
             pilot = pilot.with_nouns(noun, probe_noun)
         stack.enter_context(speaking(pilot.nouns))
         estimator = resolve(method, random_state).fit(pilot)
+        name = name_of(method)
         tested, uncertainty = None, None
         if intervals and not estimator.slow:
             tested, uncertainty = _doubts(pilot, estimator, name, level, random_state, n_jobs)
