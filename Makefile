@@ -7,7 +7,7 @@ LOCKED := --constraint requirements.lock
 TORCH := torch==2.13.0
 FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
-.PHONY: demo test test-newest test-oldest lock lint docs bench clean
+.PHONY: demo test test-newest test-oldest slow lock lint docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -33,6 +33,11 @@ test-oldest: .venv/.installed-dev
 	grep -E '^(pytest|pytest-xdist|hypothesis|polars)==' requirements.lock | \
 	    $(BIN)/uv pip install --quiet --python .venv-oldest --requirement -
 	.venv-oldest/bin/python $(FAST) -W ignore::DeprecationWarning
+
+# Which tests are too slow for the two above.
+slow: .venv/.installed-dev
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --durations 0 --durations-min 2 | \
+	    $(BIN)/python scripts/list_slow_tests.py tests/slow.txt
 
 # The versions of today become those of every day; with the oldest Python that is supported.
 lock:

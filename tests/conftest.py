@@ -1,6 +1,7 @@
 """Fixtures that several files of tests use."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,15 @@ from headcount import Pilot
 from headcount.bench.runner import Settings
 from headcount.cli import main
 from headcount.report import write_report
+
+SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().splitlines())
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what was seen to take seconds, and all that waits for a browser."""
+    for item in items:
+        if item.nodeid.split("[")[0] in SLOW or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
