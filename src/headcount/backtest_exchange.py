@@ -58,7 +58,7 @@ def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
         "confidence": arrays.confidence_level(held["confidence"]),
         "shared_rivals": bool(held["shared_rivals"]),
         "notes": tuple(str(note) for note in held["notes"]),
-        "nouns": Nouns.from_dict(held.get("nouns")),
+        "nouns": Nouns.from_dict(held["nouns"]),
     }
 
 
