@@ -1,6 +1,7 @@
 """What `make demo`, `make test` and CI install."""
 
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def test_set_up_installs_what_is_locked_and_builds_with_it(target):
     assert installs
     assert all("--constraint requirements.lock" in line for line in installs)
     assert "--no-build-isolation" in installs[-1]
+
+
+def test_what_builds_the_package_is_locked_and_is_enough(tmp_path, monkeypatch):
+    build = pytest.importorskip("hatchling.build")
+    assert "hatchling" in LOCKED
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setitem(sys.modules, "editables", None)  # not on a fresh machine
+    assert (tmp_path / build.build_editable(str(tmp_path))).exists()
 
 
 def test_ci_tries_the_newest_and_the_oldest_versions():
