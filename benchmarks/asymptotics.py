@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from headcount import Pilot
-from headcount.bench.machine import machine, versions
+from experiments.machine import machine, versions
 from headcount.estimators import Regression, SplineRegression
-from headcount.risk.asymptotics import (
+from headcount.questions.risk.asymptotics import (
     accuracy_forecast_error,
     asymptotic_interval,
     expected_sup_error_bound,
@@ -28,9 +28,9 @@ from headcount.risk.asymptotics import (
     pass_on,
     sup_error,
 )
-from headcount.risk.costs import as_cost
-from headcount.risk.jackknife import Jackknife
-from headcount.risk.observed import observed_risk
+from headcount.questions.risk.costs import as_cost
+from headcount.questions.risk.jackknife import Jackknife
+from headcount.questions.risk.observed import observed_risk
 
 WORLDS = ("round 1d", "round 2d", "round 5d", "round 10d", "circle")
 NOISE = {1: 0.3, 2: 0.2, 5: 0.4, 10: 0.8}

@@ -11,7 +11,7 @@ import time
 from headcount import simulate
 from headcount.estimators import CleaneX, CleaneXFast
 from headcount.estimators.base import Extrapolator
-from headcount.pilot import Pilot
+from headcount.pilot.pilot import Pilot
 
 FEW = 50
 

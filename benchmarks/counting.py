@@ -18,10 +18,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from headcount import Pilot, observe
-from headcount.ranks import Embeddings, ScoreMatrix
-from headcount.ranks.cpu import TILE_ROWS
-from headcount.ranks.tiles import TILE_COLUMNS, row_blocks
-from headcount.threads import for_each, thread_count
+from headcount.counting import Embeddings, ScoreMatrix
+from headcount.counting.cpu import TILE_ROWS
+from headcount.counting.tiles import TILE_COLUMNS, row_blocks
+from headcount.support.workers import for_each, thread_count
 
 Row = tuple[str, float, float, str]
 

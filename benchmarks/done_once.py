@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from headcount import HeadcountWarning, Pilot, compare, forecast
-from headcount.estimators.auto import Auto
-from headcount.threads import watching
+from headcount.estimators.auto.auto import Auto
+from headcount.support.workers import watching
 
 PAIRS = "Leaving out pairs of classes"
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from headcount import Pilot
-from headcount.risk import observed_risk
+from headcount.questions.risk import observed_risk
 
 N_CLASSES, PER_CLASS = 1000, 5
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from headcount import HeadcountWarning, Pilot
-from headcount.bench.machine import machine, versions
-from headcount.risk import forecast_risk, observe_risk
+from experiments.machine import machine, versions
+from headcount.questions.risk import forecast_risk, observe_risk
 
 CLASSES = np.array([500, 2000, 5000, 20_000])
 PILOTS = (200, 500)

@@ -6,8 +6,8 @@ import numpy as np
 
 from headcount import forecast, observe
 from headcount.datasets import load_hangul
-from headcount.plotting import GREY, AccuracyDisplay
-from headcount.plotting.style import legend
+from headcount.display.plots import GREY, AccuracyDisplay
+from headcount.display.plots.style import legend
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from headcount import Pilot, observe
-from headcount.risk import observe_risk
-from headcount.risk.forecasting import forecast_risk
+from headcount.questions.risk import observe_risk
+from headcount.questions.risk.forecasting import forecast_risk
 
 N_PILOT, STRETCH = 1000, 1.5
 

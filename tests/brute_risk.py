@@ -1,4 +1,4 @@
-"""Slow, obvious versions of what `headcount.risk` computes fast."""
+"""Slow, obvious versions of what `headcount.questions.risk` computes fast."""
 
 from __future__ import annotations
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from headcount.bench import compare_places
+from experiments.yardstick import places
 
 
 def real_sets(folder):
     """Write all of them into a folder: embeddings, of 100 classes or a few more."""
     folder.mkdir()
-    for i, name in enumerate(compare_places.FILES):
+    for i, name in enumerate(places.FILES):
         rng = np.random.default_rng(i)
         gallery = rng.normal(size=(100 + i, 4))
         np.savez(

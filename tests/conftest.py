@@ -12,9 +12,9 @@ import headcount
 import pilot_files
 import report_pages
 from headcount import Pilot
-from headcount.bench.runner import Settings
-from headcount.cli import main
-from headcount.report import write_report
+from experiments.runner import Settings
+from headcount.cli.app import main
+from headcount.display.report import write_report
 
 SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().splitlines())
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from headcount.answers import Curve
-from headcount.backtest_result import Backtest, BacktestStep
-from headcount.comparison import Crossing
-from headcount.favorability import Favorability
-from headcount.plotting import (
+from headcount.questions.forecast import Curve
+from headcount.uncertainty.backtest import Backtest, BacktestStep
+from headcount.questions.compare import Crossing
+from headcount.curves.favorability import Favorability
+from headcount.display.plots import (
     AccuracyDisplay,
     BacktestDisplay,
     CapacityDisplay,
@@ -26,7 +26,7 @@ from headcount.plotting import (
     LeadDisplay,
     ReversedROCDisplay,
 )
-from headcount.roc import ROCCurve
+from headcount.curves.reversed_roc import ROCCurve
 
 FOLDER = Path(__file__).parent / "baselines"
 K = 100

@@ -9,12 +9,13 @@ from sklearn.base import clone
 
 from headcount import Pilot, forecast, observe, simulate
 from headcount.errors import AssumptionWarning
-from headcount.estimators import ProbitNormal, auto_network
-from headcount.estimators import evidence as evidence_of
-from headcount.estimators.auto import Auto, _within
-from headcount.estimators.auto_projection import closest_law, reference_law
-from headcount.favorability import Favorability
-from headcount.theory import IsotropicGaussian, probit_normal_law
+from headcount.estimators import ProbitNormal
+from headcount.estimators.auto import network
+from headcount.estimators.auto import features as evidence_of
+from headcount.estimators.auto.auto import Auto, _within
+from headcount.estimators.auto.projection import closest_law, reference_law
+from headcount.curves.favorability import Favorability
+from headcount.simulate.theory import IsotropicGaussian, probit_normal_law
 
 KS = np.unique(np.geomspace(1, 1e9, 60).astype(np.int64))
 
@@ -123,18 +124,18 @@ def test_pooling_weighs_classes_not_probes():
         values, np.array([0, 0, 1]), np.array([0.25, 0.75]), *[np.empty(0)] * 3, False, 0.0
     )
     # Class means 2 and 10 with weights 1/4 and 3/4: mean 8, variance 12.
-    np.testing.assert_allclose(auto_network.pooled(values, seen), [8.0, 12**0.5], rtol=1e-6)
+    np.testing.assert_allclose(network.pooled(values, seen), [8.0, 12**0.5], rtol=1e-6)
 
 
 def test_weights_are_small_and_several_networks_agree_roughly(pilot):
     from importlib.resources import files
 
-    path = files("headcount.estimators") / "learned" / auto_network.FILE
+    path = files("headcount.estimators") / "learned" / network.FILE
     assert len(path.read_bytes()) < 3_000_000
     seen = gathered(pilot)
-    curves = [auto_network.run(weights, seen)[0] for weights in auto_network.networks()]
+    curves = [network.run(weights, seen)[0] for weights in network.networks()]
     assert len(curves) >= 2
-    forecast, spread = auto_network.forecast(seen)
+    forecast, spread = network.forecast(seen)
     np.testing.assert_allclose(forecast, np.mean(curves, axis=0))
     assert (np.std(curves, axis=0) < spread).all()
     assert ((spread > 0.05) & (spread < 2)).all()
@@ -145,7 +146,7 @@ def test_weights_are_small_and_several_networks_agree_roughly(pilot):
 
 def test_networks_vote_as_far_as_their_problems_reached(pilot):
     seen = gathered(pilot)
-    held = auto_network.networks()
+    held = network.networks()
     limited = [weights for weights in held if "limits" in weights]
     assert 0 < len(limited) < len(held)
     lowest, low, full, none = max((one["limits"] for one in limited), key=lambda ends: ends[0])
@@ -155,8 +156,8 @@ def test_networks_vote_as_far_as_their_problems_reached(pilot):
         base = seen.base.copy()
         base[3] = odds  # among the pilot's own classes
         asked = replace(seen, base=base)
-        runs = np.array([auto_network.run(weights, asked)[0] for weights in held])
-        return auto_network.forecast(asked)[0], runs
+        runs = np.array([network.run(weights, asked)[0] for weights in held])
+        return network.forecast(asked)[0], runs
 
     got, runs = curve(full)
     np.testing.assert_allclose(got, runs.mean(axis=0))

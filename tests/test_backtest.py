@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from headcount import DataError, ParameterError, Pilot, UnsupportedError, observe, simulate
-from headcount.assessing import assess
-from headcount.backtest_result import Backtest, BacktestStep, points
-from headcount.backtesting import backtest, plan_sizes
+from headcount.uncertainty.intervals import assess
+from headcount.uncertainty.backtest import Backtest, BacktestStep, points
+from headcount.uncertainty.backtest import backtest, plan_sizes
 from headcount.errors import HeadcountError, listening
 from headcount.estimators import Extrapolator, Kde, ProbitNormal
-from headcount.estimators.auto import Auto
-from headcount.favorability import Favorability
+from headcount.estimators.auto.auto import Auto
+from headcount.curves.favorability import Favorability
 
 
 class Stubborn(Extrapolator):
@@ -333,8 +333,8 @@ def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
 
 
 def test_coverage_by_hand(pilot):
-    from headcount.error_model import MODEL
-    from headcount.risk.asymptotics import accuracy_standard_error
+    from headcount.uncertainty.error_model import MODEL
+    from headcount.questions.risk.asymptotics import accuracy_standard_error
 
     found = backtest(pilot, method="probit-normal", repeats=6)
     a = found.observed

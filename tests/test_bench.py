@@ -11,13 +11,14 @@ from bench_tools import (
     Choosy,
 )
 from headcount import DataError, ParameterError
-from headcount.bench import methods, table1
-from headcount.bench.figures import new_figure
-from headcount.bench.journal import Journal
-from headcount.bench.results import Results, check_outputs
-from headcount.bench.runner import JOURNAL, Settings, Task, conduct, seed_for
+from experiments import methods
+from experiments.papers import table1
+from experiments.figures import new_figure
+from experiments.journal import Journal
+from experiments.results import Results, check_outputs
+from experiments.runner import JOURNAL, Settings, Task, conduct, seed_for
 from headcount.estimators import METHODS, ProbitNormal
-from headcount.threads import watching
+from headcount.support.workers import watching
 
 # -- the journal -----------------------------------------------------------------------------------
 
@@ -183,7 +184,8 @@ def test_stamp_changes_with_options_and_with_code(tmp_path, monkeypatch):
 
 
 def test_stamp_covers_the_modules_a_method_is_built_on():
-    from headcount.estimators import likelihood, probit_normal
+    from headcount.estimators import probit_normal
+    from headcount.estimators.shared import likelihood
 
     found = {}
     methods._collect(probit_normal, found)

@@ -8,11 +8,14 @@ import pytest
 from scipy.special import expit
 
 from bench_tools import Choosy
-from headcount import DataError, ParameterError, cli, simulate
-from headcount.bench import calibration, calibration_fit, coverage_records
-from headcount.bench.problem_families import HELD_OUT, TRAINING
-from headcount.bench.runner import JOURNAL, Settings
-from headcount.error_model import MODEL, ErrorModel
+from headcount import DataError, ParameterError, simulate
+from headcount.cli import app
+from experiments.coverage import calibration
+from experiments.coverage import calibration_fit
+from experiments.coverage import records
+from experiments.problems.families import HELD_OUT, TRAINING
+from experiments.runner import JOURNAL, Settings
+from headcount.uncertainty.error_model import MODEL, ErrorModel
 from headcount.estimators import METHODS, NoChange, ProbitNormal
 
 TRUE = ErrorModel(
@@ -158,13 +161,13 @@ def test_the_variance_fitted_is_that_of_the_intervals():
     """The same standard deviations as `Uncertainty.error`, with and without a stated error."""
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     ks = [12, 24, 60]
-    record = coverage_records.examined(pilot, NoChange(), ks, 0)
+    record = records.examined(pilot, NoChange(), ks, 0)
     record |= {"truth": [0.7, 0.5, 0.2], "truth_error": [0.0, 0.0, 0.0]}
     record["uncertainty"] |= {"growth": [0.0, 0.3, 0.7], "bias": [0.0, 0.1, 0.4]}
     for stated in (None, [0.1, 0.2, 0.3], [2.0, 3.0, 4.0]):
         record["uncertainty"]["stated"] = stated
         errors, model = calibration_fit.gather([record]), replace(TRUE, stated=1.3)
-        expected = coverage_records.errors_of(record, model).error(ks)
+        expected = records.errors_of(record, model).error(ks)
         # By the likelihood's own formula: a unit error at each k gives away the variance.
         for place in range(3):
             one = calibration_fit.Errors(*(getattr(errors, name)[:, place : place + 1]
@@ -198,7 +201,7 @@ def test_constants_of_a_stated_error_are_recovered():
 def test_errors_are_read_from_records():
     """Log odds, no further out than half a probe; open intervals miss nothing to their side."""
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
-    record = coverage_records.examined(pilot, NoChange(), [12, 24, 60], 0)
+    record = records.examined(pilot, NoChange(), [12, 24, 60], 0)
     said = record["accuracy"][0]
     record |= {"truth": [0.7, 0.5, 1e-5], "truth_error": [0.01, 0.02, 0.001]}
     found = calibration_fit.gather([record])
@@ -273,7 +276,7 @@ def test_runs_are_taken_up_again(small):
     more = calibration.calibration(settings, **WORDS | {"problems": 13}, **TINY)
     assert more.run["tasks_resumed"] == 15 and more.run["tasks"] == 16
     other = WORDS | {"method": ProbitNormal.alias, "problems": 10, "held_out": 0}
-    assert coverage_records.mark(ProbitNormal()) != coverage_records.mark(NoChange())
+    assert records.mark(ProbitNormal()) != records.mark(NoChange())
     with pytest.raises(ParameterError, match="--problems"):
         calibration.calibration(settings, **other | {"problems": 9}, **TINY)
 
@@ -289,7 +292,7 @@ def test_command(capsys, tmp_path):
     pytest.importorskip("torch")
     words = ["bench", "calibration", "--problems", "13", "--held-out", "3", "--jobs", "1"]
     words += ["--method", NoChange.alias, "--output", str(tmp_path)]
-    assert cli.main(words) == 0
+    assert app.main(words) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert "MODEL = ErrorModel(" in out and "held out" in out

@@ -9,12 +9,14 @@ import pytest
 from matplotlib import image
 
 from bench_tools import Choosy, Lacking, NotANumber
-from headcount import ParameterError, cli, simulate
-from headcount.bench import cleanex, cleanex_figures
-from headcount.bench import cleanex_populations as populations
-from headcount.bench.figures import TRUTH
-from headcount.bench.methods import asked, asked_together
-from headcount.bench.runner import JOURNAL, Settings, seed_for
+from headcount import ParameterError, simulate
+from headcount.cli import app
+from experiments.papers import cleanex
+from experiments.papers import cleanex_figures
+from experiments.papers import cleanex_populations as populations
+from experiments.figures import TRUTH
+from experiments.methods import asked, asked_together
+from experiments.runner import JOURNAL, Settings, seed_for
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 
 K1, K2, REPEATS = 20, 60, 3
@@ -316,7 +318,7 @@ def command(capsys, tmp_path, monkeypatch):
 
     def go(*words):
         capsys.readouterr()
-        code = cli.main(["bench", "cleanex", *(str(word) for word in words), "--jobs", "1"])
+        code = app.main(["bench", "cleanex", *(str(word) for word in words), "--jobs", "1"])
         return code, *capsys.readouterr()
 
     return go

@@ -5,8 +5,8 @@ import pytest
 
 from bench_tools import N_CLASSES, AsMeasured, Lacking, measured_by_hand, scores_and_labels
 from headcount import Pilot
-from headcount import cli as command_line
-from headcount.bench import methods
+from headcount.cli import app as command_line
+from experiments import methods
 from headcount.estimators import METHODS
 
 # -- the command line ------------------------------------------------------------------------------

@@ -10,14 +10,18 @@ from matplotlib import image
 
 import compare_sets
 from bench_tools import Choosy
-from headcount import DataError, ParameterError, cli, observe
-from headcount.bench import cleanex, compare_figures, compare_places, compare_tasks
-from headcount.bench import cleanex_populations as populations
-from headcount.bench import compare as yardstick
-from headcount.bench.compare_targets import Stratum
-from headcount.bench.runner import JOURNAL, Settings
+from headcount import DataError, ParameterError, observe
+from headcount.cli import app
+from experiments.papers import cleanex
+from experiments.yardstick import figures
+from experiments.yardstick import places
+from experiments.yardstick import tasks
+from experiments.papers import cleanex_populations as populations
+from experiments.yardstick import yardstick as yardstick
+from experiments.yardstick.targets import Stratum
+from experiments.runner import JOURNAL, Settings
 from headcount.estimators import CleaneX, Kde, ProbitNormal
-from headcount.estimators.auto import Auto
+from headcount.estimators.auto.auto import Auto
 
 K1, K2, PILOTS = 20, 60, 3
 WORLDS = (("d5", 0.2, "normal", "normal"), ("d3", 0.1, "uniform", "normal"))
@@ -28,7 +32,7 @@ def network():
 
 
 def simulated():
-    places = compare_places.simulated_places((K1,), K2, WORLDS)
+    places = places.simulated_places((K1,), K2, WORLDS)
     return [replace(place, pilots=PILOTS) for place in places]
 
 
@@ -173,7 +177,7 @@ def test_usual_places_of_kept_rows(tmp_path, kept):
 
 def test_the_stand_in_runs_only_where_no_cleanex_is_kept(kept):
     shelf = [yardstick.Shelf.read(kept, 0)]
-    problem = compare_places.problem_places("problems")[0]
+    problem = places.problem_places("problems")[0]
     usual = {"auto": Auto()}
     have, lack = simulated()
     for place, names in ((have, {"auto"}), (lack, {"auto", "cleanex-fast"}), (problem, {"auto"})):
@@ -205,7 +209,7 @@ def test_refusals_are_told(tmp_path):
     methods = {"auto": Auto(), "choosy": Choosy()}
     (place, _) = simulated()
     results = yardstick.compare(Settings(tmp_path), methods=methods, kept=[], places=[place])
-    pilots = [compare_places.case(place, i, 0).pilot for i in range(PILOTS)]
+    pilots = [places.case(place, i, 0).pilot for i in range(PILOTS)]
     refused = [0 in pilot.class_names for pilot in pilots]  # what it does not like
     row = row_of(results, place.family, "choosy")
     assert row["refused"] == sum(refused) > 0
@@ -220,11 +224,11 @@ def test_the_weights_are_part_of_the_mark(monkeypatch, tmp_path):
     held.mkdir()
     (held / "auto.npz").write_bytes(b"one")
     monkeypatch.setattr(compare_tasks, "files", lambda _: tmp_path)
-    before = {m: compare_tasks.mark(m()) for m in (Auto, ProbitNormal)}
+    before = {m: tasks.mark(m()) for m in (Auto, ProbitNormal)}
     (held / "auto.npz").write_bytes(b"two")
-    assert compare_tasks.mark(Auto()) != before[Auto]
-    assert compare_tasks.mark(ProbitNormal()) == before[ProbitNormal]
-    assert compare_tasks.mark(Auto(use_scores=False)) != compare_tasks.mark(Auto())
+    assert tasks.mark(Auto()) != before[Auto]
+    assert tasks.mark(ProbitNormal()) == before[ProbitNormal]
+    assert tasks.mark(Auto(use_scores=False)) != tasks.mark(Auto())
 
 
 # -- files and the command -------------------------------------------------------------------------
@@ -232,7 +236,7 @@ def test_the_weights_are_part_of_the_mark(monkeypatch, tmp_path):
 
 def test_files_and_pictures(small, tmp_path):
     results, _ = small
-    paths = results.write(tmp_path, compare_figures.draw)
+    paths = results.write(tmp_path, figures.draw)
     assert [path.name for path in paths] == [
         "compare.json",
         "compare.csv",
@@ -247,7 +251,7 @@ def test_files_and_pictures(small, tmp_path):
 
 def test_pictures_show_means_and_the_floor(small):
     results, _ = small
-    ax = compare_figures.draw(results)["simulations"].axes[0]
+    ax = figures.draw(results)["simulations"].axes[0]
     groups = {g["method"]: g for g in results.details["groups"]}
     names = [text.get_text() for text in ax.get_yticklabels()]
     dots = {
@@ -266,9 +270,9 @@ def test_pictures_show_means_and_the_floor(small):
 
 def test_real_sets_have_a_panel_each():
     strata = [Stratum("real", name, 20, {"oracle": [0.1, 0.2]}) for name in "xyz"]
-    assert list(compare_figures.panels(strata)) == ["all real sets", "x", "y", "z"]
+    assert list(figures.panels(strata)) == ["all real sets", "x", "y", "z"]
     kinds = [Stratum(part, "x", None, {"oracle": [0.1]}) for part in ("problems", "held-out")]
-    assert list(compare_figures.panels(kinds)) == ["problems", "held-out"]
+    assert list(figures.panels(kinds)) == ["problems", "held-out"]
 
 
 @pytest.fixture
@@ -277,7 +281,7 @@ def run(capsys, tmp_path, monkeypatch):
 
     def go(*argv):
         capsys.readouterr()
-        code = cli.main(["bench", "compare", *(str(word) for word in argv), "--jobs", "1"])
+        code = app.main(["bench", "compare", *(str(word) for word in argv), "--jobs", "1"])
         return code, *capsys.readouterr()
 
     return go
@@ -290,7 +294,7 @@ def test_command(run, data, tmp_path):
     home = tmp_path / "bench-results" / "compare"
     found = json.loads((home / "compare.json").read_text())
     assert found["options"]["fewer_pilots"] == {"kde": 1}
-    assert len(found["rows"]) == 3 * len(compare_places.FILES)
+    assert len(found["rows"]) == 3 * len(places.FILES)
     assert str(tmp_path) not in (home / "compare.json").read_text()
     assert "(b): mean / CleaneX's" in out and "not measured" in out
     assert "32 tasks, 0 of them done before" in out  # of 8 sets: oracle, 2 of auto, 1 of kde

@@ -5,9 +5,9 @@ import pytest
 
 import compare_sets
 from headcount import load, observe
-from headcount.bench import cleanex_populations as populations
-from headcount.bench import compare_places
-from headcount.bench.compare_places import Place
+from experiments.papers import cleanex_populations as populations
+from experiments.yardstick import places
+from experiments.yardstick.places import Place
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def data(tmp_path):
 
 
 def test_a_few_classes_stand_for_all():
-    ks, weights = compare_places.few_classes(12_000)
+    ks, weights = places.few_classes(12_000)
     every = np.arange(2, 12_001)
     assert weights.sum() == pytest.approx(len(every))
     assert len(ks) < 400
@@ -26,13 +26,13 @@ def test_a_few_classes_stand_for_all():
         assert np.sqrt(np.average(curve(ks) ** 2, weights=weights)) == pytest.approx(
             whole, rel=1e-4
         )
-    assert compare_places.few_classes(40)[0].tolist() == list(range(2, 41))
+    assert places.few_classes(40)[0].tolist() == list(range(2, 41))
 
 
 def test_random_problems_are_judged_up_to_twenty_times_their_classes():
     pytest.importorskip("torch")
-    place = next(p for p in compare_places.problem_places("held-out") if p.family == "manifold")
-    held = compare_places.case(place, 0, 0)
+    place = next(p for p in places.problem_places("held-out") if p.family == "manifold")
+    held = places.case(place, 0, 0)
     assert held.ks[[0, -1]].tolist() == [2, 20 * held.pilot.n_classes]
     assert held.weights.sum() == pytest.approx(20 * held.pilot.n_classes - 1)
     assert held.rmse(held.truth) == 0
@@ -40,14 +40,14 @@ def test_random_problems_are_judged_up_to_twenty_times_their_classes():
 
 
 def test_problems_have_seeds_of_their_own():
-    places = [p for part in ("problems", "held-out") for p in compare_places.problem_places(part)]
+    places = [p for part in ("problems", "held-out") for p in places.problem_places(part)]
     counts = {
         part: sum(p.pilots for p in places if p.part == part) for part in ("problems", "held-out")
     }
     # At least 60, as many of each of 11 and of 3 families.
     assert counts == {"problems": 66, "held-out": 60}
     seeds = [
-        compare_places.problem_seed(place, repeat, seed)
+        places.problem_seed(place, repeat, seed)
         for seed in (0, 1)
         for place in places
         for repeat in range(place.pilots)
@@ -58,7 +58,7 @@ def test_problems_have_seeds_of_their_own():
 
 
 def test_the_simulations_are_those_of_the_issue():
-    places = compare_places.simulated_places()
+    places = places.simulated_places()
     assert [(p.k1, p.pilots) for p in places] == [(100, 10)] * 12 + [(500, 5)] * 12
     assert {p.k2 for p in places} == {2000}
     assert len({p.family for p in places if p.family.startswith("d5")}) == 8
@@ -72,30 +72,30 @@ def test_the_simulations_are_those_of_the_issue():
 
 
 def test_real_pilots_are_at_most_a_quarter_of_their_set(data):
-    places = compare_places.real_places(data, sizes=(20, 25, 26))
+    places = places.real_places(data, sizes=(20, 25, 26))
     sizes = {}
     for place in places:
         sizes.setdefault(place.family, []).append(place.k1)
     assert sizes["omniglot_pixels"] == [20, 25]  # of 100 classes
     assert sizes["telugu_knn_n10_100"] == [20, 25, 26]  # of 104
     whole = load(data / "telugu_svm_100.npz")
-    held = compare_places.case(places[-1], 0, 0)
+    held = places.case(places[-1], 0, 0)
     assert held.truth == pytest.approx(observe(whole).accuracy(np.arange(2, 108)))
     assert held.pilot.n_classes == 26
     assert set(held.pilot.class_names) < set(whole.class_names)
-    other = compare_places.case(places[-1], 1, 0).pilot
+    other = places.case(places[-1], 1, 0).pilot
     assert set(other.class_names) != set(held.pilot.class_names)
 
 
 def test_faces_have_the_pilots_of_the_other_experiment(data):
-    place = next(p for p in compare_places.real_places(data) if p.family == "lfw_dlib_pairs")
-    pilot = compare_places.case(place, 2, 0).pilot
+    place = next(p for p in places.real_places(data) if p.family == "lfw_dlib_pairs")
+    pilot = places.case(place, 2, 0).pilot
     theirs = populations.drawn(place.source, 20, 2, 0)
     assert pilot.class_names.tolist() == theirs.class_names.tolist()
     assert place.other_key == f"cleanex/faces/103@{place.mark}/20"
 
 
 def test_places_differ():
-    keys = [p.key for p in compare_places.simulated_places()]
+    keys = [p.key for p in places.simulated_places()]
     assert len(set(keys)) == len(keys)
     assert Place("real", "x", 20, 100, 10, mark="ab").key == "real/x@ab/20"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headcount.bench import compare_targets as judge
-from headcount.bench.compare_targets import Stratum
+from experiments.yardstick import targets as judge
+from experiments.yardstick.targets import Stratum
 
 
 def made_up(auto, **others):

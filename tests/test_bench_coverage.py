@@ -10,12 +10,15 @@ from matplotlib import image
 from scipy.special import expit, logit
 
 from bench_tools import Choosy, lasting
-from headcount import ParameterError, cli, simulate
-from headcount.bench import coverage, coverage_pilots, coverage_records
-from headcount.bench.runner import JOURNAL, Settings
-from headcount.error_model import MODEL
+from headcount import ParameterError, simulate
+from headcount.cli import app
+from experiments.coverage import coverage
+from experiments.coverage import pilots
+from experiments.coverage import records
+from experiments.runner import JOURNAL, Settings
+from headcount.uncertainty.error_model import MODEL
 from headcount.estimators import METHODS, NoChange
-from headcount.observed import observe
+from headcount.curves.observed import observe
 
 WORLDS = [(5, 0.2, "normal", "normal"), (3, 0.2, "normal", "normal")]
 QUICK = NoChange.alias
@@ -47,12 +50,12 @@ def folder(tmp_path):
 
 def test_simulated_pilots_and_sets():
     """The grown set holds the pilot's classes and other probes; the truth is theory's."""
-    (setting, *_) = coverage_pilots.settings_of(
+    (setting, *_) = pilots.settings_of(
         "simulations", None, ratios=(1, 3), sizes=(12,), worlds=WORLDS
     )
-    pilot, known = coverage_pilots.pilot_and_truth(setting, 0, 0)
-    again, same = coverage_pilots.pilot_and_truth(setting, 0, 0)
-    other, _ = coverage_pilots.pilot_and_truth(setting, 1, 0)
+    pilot, known = pilots.pilot_and_truth(setting, 0, 0)
+    again, same = pilots.pilot_and_truth(setting, 0, 0)
+    other, _ = pilots.pilot_and_truth(setting, 1, 0)
     assert (pilot.n_classes, pilot.n_probes) == (12, 120)
     assert np.array_equal(pilot.losses, again.losses) and known == same
     assert not np.array_equal(pilot.losses, other.losses)
@@ -66,12 +69,12 @@ def test_simulated_pilots_and_sets():
 def test_sets_vary_around_the_truth():
     """Accuracies of 30 sets: within four standard errors of the truth, and grown sets go along
     with their pilot, as they share its classes, while new ones do not."""
-    (setting,) = coverage_pilots.settings_of(
+    (setting,) = pilots.settings_of(
         "simulations", None, ratios=(1, 2), sizes=(20,), worlds=[(3, 0.2, "normal", "normal")]
     )
     seen, new, grown = [], [], []
     for repeat in range(30):
-        pilot, known = coverage_pilots.pilot_and_truth(setting, repeat, 0)
+        pilot, known = pilots.pilot_and_truth(setting, repeat, 0)
         seen.append(float(observe(pilot).accuracy(20)))
         new.append(known["sets"]["new_set"])
         grown.append(known["sets"]["grown_set"])
@@ -84,13 +87,13 @@ def test_sets_vary_around_the_truth():
 
 
 def test_real_pilots_are_drawn_from_the_whole_set(folder):
-    (setting,) = coverage_pilots.settings_of("lfw", folder, ratios=(1, 20, 21))
+    (setting,) = pilots.settings_of("lfw", folder, ratios=(1, 20, 21))
     assert (setting.n_classes, setting.ratios, setting.classes) == (12, (1, 20), [12, 240])
     assert str(folder) not in setting.key
-    from headcount.loading import load
+    from headcount.pilot.loading import load
 
     whole = load(folder / "lfw_dlib_pairs.npz")
-    pilot, known = coverage_pilots.pilot_and_truth(setting, 3, 0)
+    pilot, known = pilots.pilot_and_truth(setting, 3, 0)
     assert set(pilot.class_names) < set(whole.class_names) and pilot.n_classes == 12
     assert known == {"truth": pytest.approx(observe(whole).accuracy([12, 240]))}
 
@@ -101,8 +104,8 @@ def test_real_pilots_are_drawn_from_the_whole_set(folder):
 )
 def test_families_are_checked(names, said):
     with pytest.raises(ParameterError, match=said):
-        coverage_pilots.families(names, None)
-    assert coverage_pilots.families(None, None) == ["simulations"]
+        pilots.families(names, None)
+    assert pilots.families(None, None) == ["simulations"]
 
 
 # -- the whole -------------------------------------------------------------------------------------
@@ -147,7 +150,7 @@ def test_a_known_answer_end_to_end(small):
     mine = [r["record"] for r in records[1:] if "/d=5 0.2 normal/normal/12@" in r["key"]]
     hits, widths = [], []
     for record in mine:
-        known = coverage_records.errors_of(record, MODEL)
+        known = records.errors_of(record, MODEL)
         middle = logit(record["accuracy"][1]) - MODEL.share * known.bias[1]
         spread = np.hypot(known.sampling(24), known.extrapolation(24))
         right = expit(middle)
@@ -166,7 +169,7 @@ def test_a_known_answer_end_to_end(small):
 def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
     words = ["bench", "coverage", folder, "--families", "lfw", "--repeats", 2, "--method", QUICK]
     words = [str(word) for word in [*words, "--output", tmp_path / "out", "--shares"]]
-    assert cli.main([*words, "0.1,0.25"]) == 0
+    assert app.main([*words, "0.1,0.25"]) == 0
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
     assert found["options"]["shares"] == [0.1, 0.25]
     sizes = {(row["pilot_classes"], row["ratio"]) for row in found["rows"]}
@@ -176,7 +179,7 @@ def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
     }  # fmt: skip
     capsys.readouterr()
     for bad in ("", "0.1,x", "0", "1.5"):
-        assert cli.main([*words, bad]) == 2
+        assert app.main([*words, bad]) == 2
         assert "--shares takes numbers up to one" in capsys.readouterr().err
 
 
@@ -184,7 +187,7 @@ def test_command(capsys, folder, tmp_path):
     words = ["bench", "coverage", folder, "--families", "lfw", "--repeats", 1]
     words += ["--method", QUICK, "--jobs", 1, "--output", tmp_path / "out"]
     words = [str(word) for word in words]
-    assert cli.main(words) == 0
+    assert app.main(words) == 0
     out, err = capsys.readouterr()
     assert err == ""
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
@@ -199,7 +202,7 @@ def test_command(capsys, folder, tmp_path):
     assert [row["setting"] for row in rows] == ["all"] * 5 + ["lfw_dlib_pairs"] * 5
     drawn = image.imread(tmp_path / "out" / "coverage.png")
     assert drawn.ndim == 3 and drawn.std() > 0.02
-    assert cli.main(words) == 0
+    assert app.main(words) == 0
     assert "1 tasks, 1 of them done before" in capsys.readouterr().out
 
 
@@ -207,12 +210,12 @@ def test_command_tells_what_was_refused(capsys, folder, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, "choosy", Choosy)
     words = ["bench", "coverage", str(folder), "--families", "lfw", "--method", "choosy"]
     words += ["--jobs", "1", "--seed", "1", "--output", str(tmp_path / "out"), "--repeats"]
-    assert cli.main([*words, "40"]) == 0
+    assert app.main([*words, "40"]) == 0
     # Class 0 is in a pilot of 12 out of 240 with a chance of one in twenty.
     err = capsys.readouterr().err
     assert "refused: " in err and "class 0 is not to my taste." in err
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
     (count,) = found["details"]["refused"].values()
     assert found["rows"][0]["pilots"] == 40 - count and 1 <= count < 10
-    assert cli.main(["bench", "coverage", "--families", "lfw"]) == 2
+    assert app.main(["bench", "coverage", "--families", "lfw"]) == 2
     assert "needs a folder" in capsys.readouterr().err

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtri
 
-from headcount import DataError, Pilot, assessing, observed_error, simulate
-from headcount.bench import coverage, coverage_records
-from headcount.error_model import MODEL, ErrorModel
+from headcount import DataError, Pilot, simulate
+from headcount.uncertainty import intervals
+from headcount.uncertainty import intervals
+from experiments.coverage import coverage
+from experiments.coverage import records
+from headcount.uncertainty.error_model import MODEL, ErrorModel
 from headcount.estimators import METHODS, NoChange, ProbitNormal
-from headcount.observed import observe
-from headcount.uncertainty import Uncertainty
+from headcount.curves.observed import observe
+from headcount.uncertainty.intervals import Uncertainty
 
 NORMAL = ErrorModel(
     growth=1.0,
@@ -63,7 +66,7 @@ def judged(records, model, ratios):
     return [
         one
         for record in records
-        for one in coverage_records.judge(record, model, ratios, family="f", setting="s")
+        for one in records.judge(record, model, ratios, family="f", setting="s")
     ]
 
 
@@ -74,7 +77,7 @@ def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     """Evenly spaced normal quantiles for errors, so that 90% hold up to one interval."""
     n, ratios = 400, (1, 2, 5, 20)
     records = [made_up(ndtri((i + 0.5) / n), ratios) for i in range(n)]
-    rows = coverage_records.cells(judged(records, NORMAL, ratios))
+    rows = records.cells(judged(records, NORMAL, ratios))
     pooled = [row for row in rows if row["setting"] == "all"]
     assert [row["ratio"] for row in pooled] == list(ratios)
     for row in pooled:
@@ -88,7 +91,7 @@ def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     # Each part of the model matters: without it, at the largest ratio, too few are held.
     for name in ("growth", "scale", "doubt", "share"):
         other = replace(NORMAL, **{name: 0.0})
-        last = coverage_records.cell([j for j in judged(records, other, ratios) if j.ratio == 20])
+        last = records.cell([j for j in judged(records, other, ratios) if j.ratio == 20])
         assert last["coverage"] < 0.885
 
 
@@ -96,10 +99,10 @@ def test_cells_agree_with_a_computation_by_hand():
     ends = [(0.2, 0.4), (0.3, 0.7), (0.5, 0.6), (0.1, 0.5)]
     truths, said = [0.3, 0.8, 0.5, 0.05], [0.35, 0.5, 0.55, 0.3]
     found = [
-        coverage_records.Judged("f", "ab"[i % 2], 10, 2, said[i], truths[i], *ends[i], {})
+        records.Judged("f", "ab"[i % 2], 10, 2, said[i], truths[i], *ends[i], {})
         for i in range(4)
     ]
-    whole, first, second = coverage_records.cells(found)
+    whole, first, second = records.cells(found)
     assert (whole["setting"], first["setting"], second["setting"]) == ("all", "a", "b")
     assert whole["coverage"] == 0.5  # the ends belong to an interval
     assert (first["coverage"], second["coverage"], whole["lowest"]) == (1.0, 0.0, 0.0)
@@ -129,13 +132,13 @@ def test_cells_agree_with_a_computation_by_hand():
     ],
 )
 def test_targets(covered, ratio, lowest, said):
-    assert coverage_records.missed({"coverage": covered, "width_ratio": ratio}, lowest) == said
+    assert records.missed({"coverage": covered, "width_ratio": ratio}, lowest) == said
 
 
 def test_intervals_for_sets_are_judged_by_what_was_measured_there():
     record = made_up(0.5, (1, 2))
     record["uncertainty"] |= {"class_variance": 1e-4, "probe_variance": 1e-4}
-    known = coverage_records.errors_of(record, NORMAL)
+    known = records.errors_of(record, NORMAL)
     lower, upper = known.band(record["accuracy"], [100, 200], 0.9, "new_set", 10)
     record["sets"] = {
         "new_set": [float(lower[0]) + 1e-9, float(upper[1]) + 1e-9],
@@ -145,19 +148,19 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
     one, two = judged([record], NORMAL, (1, 2))
     assert one.sets == {"new_set": True, "grown_set": True}
     assert two.sets == {"new_set": False, "grown_set": True}
-    assert coverage_records.cell([one, two])["new_set"] == 0.5
+    assert records.cell([one, two])["new_set"] == 0.5
 
 
 # -- records ---------------------------------------------------------------------------------------
 
 
 def test_a_record_gives_the_interval_of_the_forecast_itself():
-    from headcount.assessing import assess
-    from headcount.backtesting import backtest
+    from headcount.uncertainty.intervals import assess
+    from headcount.uncertainty.backtest import backtest
 
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     ks = [12, 24, 120]
-    record = coverage_records.examined(pilot, ProbitNormal(), ks, 7)
+    record = records.examined(pilot, ProbitNormal(), ks, 7)
     record = json.loads(json.dumps(record))  # as the journal gives it back
     fit = ProbitNormal().fit(pilot)
     accuracy = [float(observe(pilot).accuracy(12)), *fit.predict(ks[1:])]
@@ -165,7 +168,7 @@ def test_a_record_gives_the_interval_of_the_forecast_itself():
     tested = backtest(pilot, method="probit-normal", classes=ks, random_state=7)
     for model in (MODEL, NORMAL):
         whole = assess(pilot, tested, fit).under(model).band(accuracy, ks, 0.9)
-        kept = coverage_records.errors_of(record, model).band(accuracy, ks, 0.9)
+        kept = records.errors_of(record, model).band(accuracy, ks, 0.9)
         assert np.allclose(whole, kept, rtol=0, atol=1e-12)
     assert record["supported"] == tested.supported
     assert np.shape(record["halves"]) == (len(tested.halves), 3)
@@ -176,30 +179,30 @@ def test_a_record_gives_the_interval_of_the_forecast_itself():
 
 def test_a_method_that_refuses_is_told():
     losses = Pilot.from_losses([0, 0, 1] * 10, n_classes=30)
-    record = coverage_records.examined(losses, METHODS["kde"](), [30, 60], 0)
+    record = records.examined(losses, METHODS["kde"](), [30, 60], 0)
     assert "needs scores" in record["refused"] and "accuracy" not in record
-    assert coverage_records.examined(losses, NoChange(), [30], 0)["accuracy"] == [2 / 3]
+    assert records.examined(losses, NoChange(), [30], 0)["accuracy"] == [2 / 3]
     with pytest.raises(DataError, match="refused every pilot: too few"):
         coverage.judged_rows([(None, 0)], [{"refused": "too few"}], MODEL)
 
 
 def test_marks_follow_the_method_and_its_code_but_not_what_was_learned(monkeypatch):
-    first = coverage_records.mark(ProbitNormal())
-    assert coverage_records.mark(ProbitNormal(prior_classes=7)) != first
+    first = records.mark(ProbitNormal())
+    assert records.mark(ProbitNormal(prior_classes=7)) != first
 
     def with_text(module, old, new):
-        real = coverage_records.inspect.getsource
+        real = records.inspect.getsource
         source = real(module)
         assert old in source
         with monkeypatch.context() as patch:
             patch.setattr(
-                coverage_records.inspect,
+                records.inspect,
                 "getsource",
                 lambda asked: source.replace(old, new) if asked is module else real(asked),
             )
-            return coverage_records.mark(ProbitNormal())
+            return records.mark(ProbitNormal())
 
-    learned, formulas = coverage_records.error_model, assessing
+    learned, formulas = records.error_model, assessing
     assert with_text(learned, "growth=0.9", "growth=9.9") == first
     assert with_text(formulas, "POINTS = 12", "POINTS = 13") != first
     assert with_text(formulas, "np.mean(said)", "np.median(said)") != first

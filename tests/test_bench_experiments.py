@@ -5,8 +5,10 @@ from sklearn.covariance import ledoit_wolf
 
 from bench_tools import AsMeasured, Lacking, lasting, scores_and_labels
 from headcount import DataError, ParameterError
-from headcount.bench import classifiers, learners, telugu
-from headcount.bench.runner import seed_for
+from experiments.papers import classifiers
+from experiments.papers import learners
+from experiments.papers import telugu
+from experiments.runner import seed_for
 
 # -- Telugu ----------------------------------------------------------------------------------------
 

@@ -5,14 +5,17 @@ import pytest
 from scipy.special import logit
 
 from headcount import Pilot
-from headcount.bench import learn, learn_evidence, problems
-from headcount.bench.problem_families import PLAIN
-from headcount.estimators import ProbitNormal, auto_network
-from headcount.estimators import evidence as evidence_of
-from headcount.theory import IsotropicGaussian
+from experiments.training import learn
+from experiments.training import features
+from experiments.problems import problems
+from experiments.problems.families import PLAIN
+from headcount.estimators import ProbitNormal
+from headcount.estimators.auto import network
+from headcount.estimators.auto import features as evidence_of
+from headcount.simulate.theory import IsotropicGaussian
 
 torch = pytest.importorskip("torch")
-from headcount.bench import learn_network as network  # noqa: E402
+from experiments.training import network as network
 
 CPU = torch.device("cpu")
 
@@ -54,7 +57,7 @@ def group():
 def test_both_ways_to_gather_agree(seed, n_classes, per_class, family):
     scores, labels = scores_of(seed, n_classes, per_class, family)
     seen = gathered(Pilot.from_scores(scores.numpy(), labels.numpy()))
-    batch = learn_evidence.gather(scores[None], labels, per_class, n_classes)
+    batch = features.gather(scores[None], labels, per_class, n_classes)
     # Training scores are float32.
     np.testing.assert_allclose(batch.probes[0].flatten(0, 1), seen.probes, atol=2e-4)
     np.testing.assert_allclose(batch.whole[0], seen.whole, atol=1e-3)
@@ -63,7 +66,7 @@ def test_both_ways_to_gather_agree(seed, n_classes, per_class, family):
     some = 3 * n_classes // 4
     kept = some * per_class
     pilot = Pilot.from_scores(scores[:kept].numpy(), labels[:kept].numpy())
-    part = learn_evidence.gather(scores[None, :kept], labels[:kept], per_class, some)
+    part = features.gather(scores[None, :kept], labels[:kept], per_class, some)
     np.testing.assert_allclose(part.whole[0], gathered(pilot).whole, atol=1e-3)
 
 
@@ -72,7 +75,7 @@ def test_ties_are_spread_as_the_pilot_does():
     coarse = (scores / scores.std() * 3).round()
     pilot = Pilot.from_scores(coarse.numpy(), labels.numpy())
     assert pilot.ties.sum() > 40
-    batch = learn_evidence.gather(coarse[None], labels, 2, 40)
+    batch = features.gather(coarse[None], labels, 2, 40)
     np.testing.assert_allclose(batch.whole[0], gathered(pilot).whole, atol=1e-3)
     np.testing.assert_allclose(batch.probes[0].flatten(0, 1), gathered(pilot).probes, atol=2e-4)
 
@@ -80,9 +83,9 @@ def test_ties_are_spread_as_the_pilot_does():
 def test_problems_gathered_together_are_as_alone(monkeypatch):
     both = torch.stack([scores_of(seed, 30, 2)[0] for seed in (1, 2, 3)])
     labels = torch.arange(30).repeat_interleave(2)
-    together = learn_evidence.gather(both, labels, 2, 30)
+    together = features.gather(both, labels, 2, 30)
     monkeypatch.setattr(learn_evidence, "BUDGET", 1)
-    apart = learn_evidence.gather(both, labels, 2, 30)
+    apart = features.gather(both, labels, 2, 30)
     for name in ("probes", "whole", "base"):
         one, other = getattr(together, name), getattr(apart, name)
         np.testing.assert_allclose(one, other, atol=1e-5)
@@ -92,7 +95,7 @@ def test_problems_gathered_together_are_as_alone(monkeypatch):
 @pytest.mark.parametrize("losses", [[0] * 20, [19] * 20, [0] * 19 + [19], list(range(20))])
 def test_fits_agree_at_the_edges(losses):
     lost = torch.tensor([losses])
-    found = learn_evidence.fitted(lost, torch.zeros_like(lost), 20, 20)
+    found = features.fitted(lost, torch.zeros_like(lost), 20, 20)
     fit = ProbitNormal().fit(Pilot.from_losses(losses, 20, labels=np.arange(20)))
     expected = evidence_of.law_curve(fit.favorability_, evidence_of.class_counts(20))
     np.testing.assert_allclose(torch.sigmoid(found.base[0]), expected, atol=1e-3)
@@ -170,7 +173,7 @@ def test_numpy_runs_the_same_network(group):
                 np.full(n_members, 1 / n_members), whole[0].double().numpy(),
                 group.base[row].double().numpy(), np.empty(0), not alone, 0.0,
             )  # fmt: skip
-            made = auto_network.run(weights, seen)
+            made = network.run(weights, seen)
             np.testing.assert_allclose(made[0], expected, atol=1e-4)
             if not alone:
                 np.testing.assert_allclose(made[1], spread[row], atol=1e-4)
@@ -179,7 +182,7 @@ def test_numpy_runs_the_same_network(group):
 
 def test_masked_problems_look_as_pilots_without_scores(group):
     scores, labels = scores_of(7, 30, 2)
-    batch = learn_evidence.gather(scores[None], labels, 2, 30)
+    batch = features.gather(scores[None], labels, 2, 30)
     probes, whole = network.losses_alone(batch.probes, batch.whole)
     bare = gathered(Pilot.from_scores(scores.numpy(), labels.numpy()), use_scores=False)
     np.testing.assert_allclose(probes[0].flatten(0, 1), bare.probes, atol=1e-5)
@@ -260,6 +263,6 @@ def test_from_problems_to_a_file_of_weights(tmp_path, monkeypatch, capsys):
     )
     assert "paper100" in capsys.readouterr().out
     learn.main(["pack", str(tmp_path), "--out", str(tmp_path / "learned")])
-    with np.load(tmp_path / "learned" / auto_network.FILE) as read:
+    with np.load(tmp_path / "learned" / network.FILE) as read:
         names = {name.removeprefix("0/") for name in read.files}
-    assert names == set(auto_network.networks()[0])
+    assert names == set(network.networks()[0])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.bench import problems
-from headcount.bench.problem_families import SCORES, Problem
+from experiments.problems import problems
+from experiments.problems.families import SCORES, Problem
 from headcount.errors import ParameterError
 
 pytest.importorskip("torch")

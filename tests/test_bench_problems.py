@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from headcount import Pilot, observe
-from headcount.bench import problem_points as points
-from headcount.bench import problem_scores as scoring
-from headcount.bench import problem_worlds as worlds
-from headcount.bench import problems
-from headcount.bench.problem_families import SCORES, Problem
-from headcount.bench.problem_worlds import Draws
+from experiments.problems import points as points
+from experiments.problems import scores as scoring
+from experiments.problems import worlds as worlds
+from experiments.problems import problems
+from experiments.problems.families import SCORES, Problem
+from experiments.problems.worlds import Draws
 from headcount.errors import MissingExtraError, ParameterError
-from headcount.theory import IsotropicGaussian
+from headcount.simulate.theory import IsotropicGaussian
 
 torch = pytest.importorskip("torch")
 

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from headcount import cli
-from headcount.bench import figure10, toy
-from headcount.bench.runner import Settings
+from headcount.cli import app
+from experiments.papers import figure10
+from experiments.papers import toy
+from experiments.runner import Settings
 
 
 def test_circles_lie_on_the_red_curve(tmp_path):
@@ -19,7 +20,7 @@ def test_circles_lie_on_the_red_curve(tmp_path):
 
 def test_toy_command_writes_its_figures(tmp_path, capsys):
     assert (
-        cli.main(["bench", "toy", "--repeats", "50", "--output", str(tmp_path), "--jobs", "1"]) == 0
+        app.main(["bench", "toy", "--repeats", "50", "--output", str(tmp_path), "--jobs", "1"]) == 0
     )
     assert "theory" in capsys.readouterr().out
     assert (tmp_path / "toy.png").read_bytes().startswith(b"\x89PNG")

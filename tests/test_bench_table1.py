@@ -20,9 +20,9 @@ from bench_tools import (
     scores_and_labels,
 )
 from headcount import ParameterError, Pilot, UnsupportedError
-from headcount.bench import table1
-from headcount.bench.pilots import digest, thinned
-from headcount.bench.runner import JOURNAL, Settings
+from experiments.papers import table1
+from experiments.papers.pilots import digest, thinned
+from experiments.runner import JOURNAL, Settings
 from headcount.estimators import ProbitNormal
 
 # -- table 1 ---------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ import os, signal, sys
 import numpy as np
 from pathlib import Path
 from headcount import Pilot
-from headcount.bench import table1
-from headcount.bench.runner import Settings
+from experiments import table1
+from experiments.runner import Settings
 from headcount.estimators import ProbitNormal
 
 class Killed(ProbitNormal):

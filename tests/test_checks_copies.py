@@ -5,7 +5,7 @@ import pytest
 
 from check_pilots import found, healthy, vectors
 from headcount import Pilot
-from headcount.checks.case import Case
+from headcount.checks.check_input import Case
 from headcount.checks.copies import self_matches
 
 METRICS = ("euclidean", "cosine", "dot")

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 from check_pilots import found, scores, vectors
 from headcount import Favorability, Pilot, observe
 from headcount.checks import run_checks
-from headcount.wording import percent
+from headcount.support.words import percent
 
 
 def copies(n_copies, blur=0.01, seed=0):

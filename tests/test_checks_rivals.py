@@ -5,8 +5,9 @@ import pytest
 
 from check_pilots import found, scores, vectors
 from headcount import Pilot
-from headcount.checks import case, rivals
-from headcount.wording import percent
+from headcount.checks import rivals
+from headcount.checks import check_input
+from headcount.support.words import percent
 
 
 def planted(n_pairs, seed=0, near=0.03, **options):
@@ -93,7 +94,7 @@ def test_heavy_ties_are_no_duplicates(step):
         values, labels = scores(sigma=0.4, seed=seed, **options)
         pilot = Pilot.from_scores(coarse(values, labels, step), labels, higher_is_better=True)
         tied.append((pilot.ties > 0).mean())
-        alarms += rivals.near_duplicates(case.Case(pilot, None, None)) is not None
+        alarms += rivals.near_duplicates(check_input.Case(pilot, None, None)) is not None
     assert np.mean(tied) > 0.1 * step  # there is something to be mistaken about
     assert alarms <= 2
 
@@ -105,7 +106,7 @@ def test_duplicates_are_found_among_coarse_scores():
         pilot = planted(5, seed)
         values = np.concatenate([block for _, block in pilot.score_blocks()])
         rounded = Pilot.from_scores(coarse(values, pilot.labels, 0.5), pilot.labels)
-        found_in += rivals.near_duplicates(case.Case(rounded, None, None)) is not None
+        found_in += rivals.near_duplicates(check_input.Case(rounded, None, None)) is not None
     assert found_in >= 15
 
 
@@ -159,7 +160,7 @@ def test_central_classes_are_no_hubs():
 def test_the_table_of_rivals_counts_ties_half():
     values = np.array([[3, 3, 1, 4], [1, 5, 0, 2], [2, 2, 2, 0], [0, 0, 9, 1.0]])
     pilot = Pilot.from_scores(values, [0, 1, 2, 2], higher_is_better=True)
-    table = case.Case(pilot, None, None).rivals.toarray()
+    table = check_input.Case(pilot, None, None).rivals.toarray()
     assert table.tolist() == [[0, 0.5, 0, 1], [0, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]]
 
 

@@ -8,7 +8,7 @@ import pytest
 from check_pilots import found, scores, vectors
 from headcount import DataError, Favorability, Pilot, load, observe
 from headcount.checks import run_checks
-from headcount.wording import percent
+from headcount.support.words import percent
 
 LAW = Favorability([0.01], [1.0])
 

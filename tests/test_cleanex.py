@@ -7,8 +7,11 @@ from sklearn.base import clone
 
 from headcount import AssumptionWarning, ParameterError, Pilot, observe, simulate
 from headcount.errors import MissingExtraError
-from headcount.estimators import CleaneX, CleaneXFast, cleanex_fast, marquardt, networks
-from headcount.threads import watching
+from headcount.estimators import CleaneX, CleaneXFast
+from headcount.estimators.cleanex import fast
+from headcount.estimators.cleanex import marquardt
+from headcount.estimators.cleanex import networks
+from headcount.support.workers import watching
 
 torch = pytest.importorskip("torch")
 
@@ -112,9 +115,9 @@ def test_jacobian_of_the_fast_fit_is_the_derivative(pilot):
 
 def small_fit(pilot):
     """A fit in double precision, so that differences mean something."""
-    rows = cleanex_fast.score_rows(pilot)
-    goal = cleanex_fast._goal(pilot, rows)
-    parameters = cleanex_fast._started(rows, goal, [6, 5, 4], 0, 0, torch.device("cpu"))
+    rows = fast.score_rows(pilot)
+    goal = fast._goal(pilot, rows)
+    parameters = fast._started(rows, goal, [6, 5, 4], 0, 0, torch.device("cpu"))
     fit = marquardt.Marquardt(torch.tensor(rows.values), parameters, goal, 1e-3)
     for name in ("rows", "powers", "weights", "target", "roots"):
         setattr(fit, name, getattr(fit, name).double())
@@ -136,7 +139,7 @@ def test_many_probes_are_fitted_by_adam_and_few_by_marquardt(pilot):
 
 
 def test_few_classes_stand_for_all(pilot):
-    powers, shares = cleanex_fast.few_powers(pilot.n_classes - 1)
+    powers, shares = fast.few_powers(pilot.n_classes - 1)
     assert shares.sum() == pytest.approx(1)
     every = np.arange(2, pilot.n_classes + 1)
     # The mean over all k of a smooth curve; a sum over few terms instead of many.

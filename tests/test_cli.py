@@ -20,7 +20,7 @@ from command_line import (
 from headcount import Pilot
 from headcount.estimators import METHODS
 from headcount.estimators.registry import DEFAULT
-from headcount.wording import about, percent, percent_range
+from headcount.support.words import about, percent, percent_range
 
 # -- forecast --------------------------------------------------------------------------------------
 

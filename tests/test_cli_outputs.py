@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from command_line import N_CLASSES, N_PROBES, read_json, write_npz
-from headcount import DataError, terminal
-from headcount.cli import main
-from headcount.threads import for_each
-from headcount.writing import write_atomically
+from headcount import DataError
+from headcount.cli import terminal
+from headcount.cli.app import main
+from headcount.support.workers import for_each
+from headcount.support.output import write_atomically
 
 # -- outputs ---------------------------------------------------------------------------------------
 

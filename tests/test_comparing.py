@@ -8,8 +8,9 @@ from scipy.special import ndtri
 
 import headcount
 from compared_pilots import QUICK, two_systems
-from headcount import ParameterError, Pilot, compare, simulate, theory
-from headcount.comparing import (
+from headcount import ParameterError, Pilot, compare, simulate
+from headcount.simulate import theory
+from headcount.questions.compare import (
     _crossing,
     _Gap,
     _normal_pairs,

@@ -9,7 +9,7 @@ import headcount
 from command_line import read_json
 from compared_pilots import QUICK, two_systems
 from headcount import compare
-from headcount.comparison import Crossing, Pair, crossing_sentence, lead_sentence
+from headcount.questions.compare import Crossing, Pair, crossing_sentence, lead_sentence
 
 
 def made(difference, lower, upper, chance=0.9, crossing=None, names=("A", "B")):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from headcount import Pilot
 from headcount.errors import DataError
-from headcount.risk import as_cost, load_cost
+from headcount.questions.risk import as_cost, load_cost
 
 NAMES = ["beagle", "car", "lion", "poodle"]
 # Edges: beagle - dog - poodle 2; beagle - dog - animal - lion 3; beagle - dog - animal - top - car 4.

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount import Forecast, Pilot, forecast, load, observe
-from headcount.loading import pilot_from_neighbours, pilot_from_trec
+from headcount.pilot.loading import pilot_from_neighbours, pilot_from_trec
 from pilot_files import count_by_hand, write
 
 RULES = ("random", "lose", "win")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import headcount
-from headcount.wording import percent
+from headcount.support.words import percent
 
 DOCS = Path(__file__).parent.parent / "docs"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)

@@ -10,7 +10,7 @@ import headcount
 import report_pages
 from headcount import ParameterError, Pilot, backtest, compare, forecast, simulate
 from headcount.estimators import ProbitNormal
-from headcount.threads import watching
+from headcount.support.workers import watching
 
 N_CLASSES = 30
 pytestmark = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")

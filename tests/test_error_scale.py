@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.error_scale import off_scale, on_scale, slope
+from headcount.uncertainty.error_model import off_scale, on_scale, slope
 
 ACCURACIES = [1e-12, 1e-3, 0.2, 0.5, 0.9, 0.999, 1 - 1e-12]
 

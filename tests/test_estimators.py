@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from headcount import ParameterError, Pilot, UnsupportedError, forecast
 from headcount.estimators import METHODS, Extrapolator, resolve
-from headcount.favorability import Favorability
+from headcount.curves.favorability import Favorability
 
 # No mixtures: what they draw is the moments of no law.
 EXEMPT_FROM_SHAPE = {"polynomial", "log-linear", "exponential-in-log"}

@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import nnls
 
 from headcount import AssumptionWarning, ParameterError, Pilot, UnsupportedError, observe
-from headcount.estimators import curve_fit, exponential
-from headcount.estimators.curve_fit import chosen_counts, simplex_least_squares
+from headcount.estimators import exponential
+from headcount.estimators.shared import curve_fit
+from headcount.estimators.shared.curve_fit import chosen_counts, simplex_least_squares
 from headcount.estimators.exponential import Exponential
 
 

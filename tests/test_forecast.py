@@ -18,7 +18,7 @@ from headcount import (
     simulate,
 )
 from headcount.estimators import ProbitNormal, Regression
-from headcount.wording import percent
+from headcount.support.words import percent
 
 
 @pytest.fixture(scope="module")
@@ -374,7 +374,7 @@ def test_needs_no_optional_package_and_changes_no_global_state():
         "            raise ImportError(name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "before = (np.geterr(), np.get_printoptions())\n"
-        "import headcount, headcount.cli\n"
+        "import headcount, headcount.cli.app\n"
         "result = headcount.forecast([[2.0, 1], [1, 2], [1, 2]], [0, 1, 0], classes=10)\n"
         "assert (np.geterr(), np.get_printoptions()) == before\n"
         "for ask, extra in ((result.to_frame, 'io'), (result.plot, 'plot')):\n"
@@ -397,7 +397,7 @@ def scored():
 
 
 def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
-    from headcount.risk.asymptotics import accuracy_forecast_error, accuracy_standard_error
+    from headcount.questions.risk.asymptotics import accuracy_forecast_error, accuracy_standard_error
 
     fit = Regression(bandwidth=0.3)
     result = forecast(scored, classes=300, method=fit, confidence=0.8, intervals=False)

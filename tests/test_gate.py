@@ -4,7 +4,7 @@ import math
 import pytest
 
 from headcount import DataError, ParameterError
-from headcount.gate import Baseline, Estimate, differences, judge
+from headcount.questions.gate import Baseline, Estimate, differences, judge
 
 QUICK = ("--method", "no-change")
 ROW = {"classes": 1000, "accuracy": 0.8}

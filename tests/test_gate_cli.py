@@ -7,8 +7,8 @@ import pytest
 
 import headcount
 from command_line import make_scores, read_json, write_npz
-from headcount.gate import judge
-from headcount.gate_cli import _estimate, annotation, junit_xml
+from headcount.questions.gate import judge
+from headcount.cli.gate import _estimate, annotation, junit_xml
 
 QUICK = ("--method", "no-change")
 
@@ -172,7 +172,7 @@ def test_an_error_nobody_thought_of_fails_closed(pilot, refused, monkeypatch):
     def burst(*_, **__):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr("headcount.forecasting.forecast", burst)
+    monkeypatch.setattr("headcount.questions.forecast.forecast", burst)
     message = refused("gate", pilot, "--classes", "20", "--min", "0.5")
     assert "a mistake in headcount (ZeroDivisionError: by zero)" in message
     assert "set HEADCOUNT_TRACEBACK=1 to see where" in message

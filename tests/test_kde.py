@@ -7,8 +7,8 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from headcount import AssumptionWarning, DataError, ParameterError, Pilot, UnsupportedError, load
-from headcount.estimators import kernels
-from headcount.estimators.bandwidths import RULES, bandwidth
+from headcount.estimators.shared import kernels
+from headcount.estimators.shared.bandwidths import RULES, bandwidth
 from headcount.estimators.kde import Kde
 
 ROOT = Path(__file__).parents[1]
@@ -245,7 +245,7 @@ def test_embeddings_are_smoothed_on_their_distances():
 def test_blocks_of_probes_make_no_difference(monkeypatch):
     pilot = pilot_of(20, 300)
     whole = Kde().fit(pilot)
-    monkeypatch.setattr("headcount.ranks.cpu.BLOCK_BYTES", 8 * 20 * 70)
+    monkeypatch.setattr("headcount.counting.cpu.BLOCK_BYTES", 8 * 20 * 70)
     assert len(list(pilot.score_blocks())) == 5
     parts = Kde().fit(pilot)
     assert parts.bandwidths_.tolist() == whole.bandwidths_.tolist()

@@ -8,8 +8,8 @@ from scipy.stats import binom, norm
 
 from headcount import Pilot
 from headcount.estimators import ProbitNormal
-from headcount.learning_curve import PilotFit, TrainingLaw, fit_learning_curve
-from headcount.theory import probit_normal_law
+from headcount.questions.training import PilotFit, TrainingLaw, fit_learning_curve
+from headcount.simulate.theory import probit_normal_law
 
 
 def drawn(mu, tau, n_classes=300, n_probes=2000, seed=0):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from command_line import read_json
 from headcount import Forecast, Pilot, forecast, observe
-from headcount.favorability import ROUND_OFF, Favorability
-from headcount.plotting import AccuracyDisplay, CapacityDisplay
-from headcount.report.embedding import as_limits
-from headcount.uncertainty import KINDS, Uncertainty
+from headcount.curves.favorability import ROUND_OFF, Favorability
+from headcount.display.plots import AccuracyDisplay, CapacityDisplay
+from headcount.display.report.embedding import as_limits
+from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import counts, gaussian
 
 QUIET = [

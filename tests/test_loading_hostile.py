@@ -301,8 +301,8 @@ def test_a_header_with_a_comma_too_many_is_refused(tmp_path, refused):
 
 LIMITED = """
 import resource, sys
-from headcount.cli import main
-import numpy, headcount.loading, headcount.observed
+from headcount.cli.app import main
+import numpy, headcount.pilot.loading, headcount.curves.observed
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20),) * 2)
 sys.exit(main(sys.argv[1:]))

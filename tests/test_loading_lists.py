@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from headcount import AssumptionWarning, DataError, HeadcountError, ParameterError, load
-from headcount.loading import pilot_from_neighbours
+from headcount.pilot.loading import pilot_from_neighbours
 from pilot_files import (
     COUNTS,
     ENROLLED,

@@ -13,7 +13,7 @@ import pytest
 from matplotlib import image, pyplot
 
 from headcount import Pilot, backtest, compare, forecast
-from headcount.wording import named, percent, percent_range
+from headcount.support.words import named, percent, percent_range
 
 matplotlib.use("Agg")
 
@@ -185,7 +185,7 @@ def test_without_matplotlib_there_is_the_table_alone():
         "            raise ImportError(name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "import headcount\n"
-        "from headcount.plotting import AccuracyDisplay\n"
+        "from headcount.display.plots import AccuracyDisplay\n"
         "pilot = headcount.Pilot.from_losses([0, 1, 0], 5, labels=[0, 1, 2])\n"
         "made = headcount.forecast(pilot, classes=5, method='no-change', intervals=False)\n"
         "print(pilot._repr_html_(), made._repr_html_())\n"

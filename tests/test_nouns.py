@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import headcount
 import report_pages
 from headcount import DataError, Forecast, ParameterError, Pilot
-from headcount.backtest_result import Backtest
-from headcount.cli import main
-from headcount.plotting import (
+from headcount.uncertainty.backtest import Backtest
+from headcount.cli.app import main
+from headcount.display.plots import (
     AccuracyDisplay,
     BacktestDisplay,
     CapacityDisplay,
@@ -25,8 +25,8 @@ from headcount.plotting import (
     LeadDisplay,
     ReversedROCDisplay,
 )
-from headcount.report import write_report
-from headcount.wording import Nouns, named
+from headcount.display.report import write_report
+from headcount.support.words import Nouns, named
 
 FACES = Nouns.of("person/people", "photo/photos")
 ITEMS = Nouns.of("item", "utterance")

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import brute_risk
 from headcount import ParameterError, Pilot, observe
-from headcount.risk import forecast_risk, observe_risk, observed_risk
+from headcount.questions.risk import forecast_risk, observe_risk, observed_risk
 
 RULES = ("random", "lose", "win")
 

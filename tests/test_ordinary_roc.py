@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from headcount import Pilot, UnsupportedError
-from headcount.ordinary_roc import class_averaged_roc
-from headcount.roc import reversed_roc
-from headcount.threads import watching
+from headcount.curves.ordinary_roc import class_averaged_roc
+from headcount.curves.reversed_roc import reversed_roc
+from headcount.support.workers import watching
 
 
 def data_of(seed, n_probes=60, n_classes=8, n_values=None):
@@ -160,7 +160,7 @@ def test_blocks_make_no_difference_and_bound_the_memory(monkeypatch):
     scores, labels = data_of(6, n_probes=3000, n_classes=400, n_values=20)
     pilot = Pilot.from_scores(scores.astype(np.float32), labels)
     whole = class_averaged_roc(pilot)
-    monkeypatch.setattr("headcount.ranks.cpu.BLOCK_BYTES", 8 * 400 * 70)
+    monkeypatch.setattr("headcount.counting.cpu.BLOCK_BYTES", 8 * 400 * 70)
     assert len(list(pilot.score_blocks())) == 43
     tracemalloc.start()
     parts = class_averaged_roc(pilot)

@@ -122,7 +122,7 @@ def test_both_ways_of_spreading_ties_agree(monkeypatch):
     losses = rng.integers(0, 80, 200)
     ties = np.where(rng.random(200) < 0.5, rng.integers(0, 19, 200), 0)
     expanded = Pilot.from_losses(losses, 100, ties=ties).table()
-    monkeypatch.setattr("headcount.losses.FEW_ROWS", 0)
+    monkeypatch.setattr("headcount.pilot.losses.FEW_ROWS", 0)
     swept = Pilot.from_losses(losses, 100, ties=ties).table()
     assert swept.losses.tolist() == expanded.losses.tolist()
     np.testing.assert_allclose(swept.weights, expanded.weights, rtol=1e-9)

@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, simulate
-from headcount.planning import FEWEST, Plan, _Model, _options, _planned
-from headcount.wording import OURS
+from headcount.questions.plan import FEWEST, Plan, _Model, _options, _planned
+from headcount.support.words import OURS
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 Z = 1.7

@@ -4,9 +4,9 @@ import pytest
 from matplotlib import image
 
 from headcount import Favorability, ParameterError, Pilot, forecast
-from headcount.ordinary_roc import class_averaged_roc
-from headcount.plotting import AccuracyDisplay, ReversedROCDisplay
-from headcount.roc import reversed_roc
+from headcount.curves.ordinary_roc import class_averaged_roc
+from headcount.display.plots import AccuracyDisplay, ReversedROCDisplay
+from headcount.curves.reversed_roc import reversed_roc
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")

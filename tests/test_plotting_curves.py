@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 import plotted
 from headcount import Favorability, ParameterError, Pilot, UnsupportedError, forecast, observe
-from headcount.plotting import (
+from headcount.display.plots import (
     AccuracyDisplay,
     CapacityDisplay,
     CMCDisplay,
     DiscriminabilityDisplay,
     ReversedROCDisplay,
 )
-from headcount.plotting.style import error_ticks, share_ticks, short_share
+from headcount.display.plots.style import error_ticks, share_ticks, short_share
 from plotted import lines, points_of, said
 
 matplotlib.use("Agg")

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from matplotlib import font_manager, pyplot
 
 import picture_baselines
-from headcount import ParameterError, plotting
-from headcount.plotting import ClassesDisplay, Display
-from headcount.plotting.style import as_label, drawable, legend
+from headcount import ParameterError
+from headcount.display import plots
+from headcount.display.plots import ClassesDisplay, Display
+from headcount.display.plots.style import as_label, drawable, legend
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("closed_figures")
 @pytest.mark.parametrize("name", picture_baselines.PICTURES)
 def test_every_display_keeps_the_contract(name, tmp_path):
     display = picture_baselines.PICTURES[name]()
-    assert isinstance(display, Display) and type(display).__name__ in plotting.__all__
+    assert isinstance(display, Display) and type(display).__name__ in plots.__all__
     frame = display.frame()
     assert len({len(column) for column in frame.values()}) == 1
     assert all(isinstance(column, np.ndarray) for column in frame.values())

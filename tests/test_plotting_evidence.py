@@ -17,7 +17,7 @@ from headcount import (
     compare,
     forecast,
 )
-from headcount.plotting import (
+from headcount.display.plots import (
     BacktestDisplay,
     ClassesDisplay,
     ComparisonDisplay,

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import betaln, gammaln, psi
 
 from headcount import AssumptionWarning, Pilot, UnsupportedError, observe
-from headcount.estimators import practice
-from headcount.estimators.practice import (
+from headcount.estimators import baselines
+from headcount.estimators.baselines import (
     BetaBinomial,
     ExponentialInLog,
     LogLinear,
@@ -183,7 +183,7 @@ def test_beta_binomial_is_the_maximum_of_the_likelihood():
 
 
 def test_gradient_of_the_beta_binomial_likelihood():
-    objective = practice._BetaObjective(some_pilot())
+    objective = baselines._BetaObjective(some_pilot())
     for point in (np.array([0.3, 2.0]), np.array([-1.0, 5.0]), np.array([2.0, -3.0])):
         _, slope = objective(point)
         for i in range(2):

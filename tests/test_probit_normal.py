@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from headcount import AssumptionWarning, ParameterError, Pilot, observe
 from headcount.estimators import ProbitNormal
-from headcount.estimators.likelihood import loss_likelihood
-from headcount.theory import probit_normal_law
+from headcount.estimators.shared.likelihood import loss_likelihood
+from headcount.simulate.theory import probit_normal_law
 
 
 def simulated(mu, tau, n_classes, n_probes, seed):
@@ -182,7 +182,7 @@ def test_merging_close_losses_changes_nothing_visible(monkeypatch):
     pilot = simulated(1.5, 1.0, 200_000, 5000, seed=7)
     assert len(pilot.table().losses) > 2000
     merged = ProbitNormal().fit(pilot)
-    monkeypatch.setattr("headcount.estimators.likelihood.MOST_ROWS", 10**6)
+    monkeypatch.setattr("headcount.estimators.shared.likelihood.MOST_ROWS", 10**6)
     whole = ProbitNormal().fit(pilot)
     np.testing.assert_allclose(
         merged.predict([10**5, 10**7]), whole.predict([10**5, 10**7]), atol=1e-4

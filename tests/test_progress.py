@@ -11,8 +11,8 @@ import pytest
 
 from command_line import start, waiting_to_write, write_npz
 from headcount import simulate
-from headcount.cli import main
-from headcount.threads import doing, for_each, watching
+from headcount.cli.app import main
+from headcount.support.workers import doing, for_each, watching
 
 QUICK = ("--method", "no-change")
 

@@ -5,7 +5,7 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 
 from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, observe
-from headcount.estimators.nonparametric_likelihood import (
+from headcount.estimators.pseudolikelihood import (
     Rows,
     components,
     gap,

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 import brute
 from headcount import Pilot, UnsupportedError, forecast
-from headcount.ranks import ScoreMatrix
+from headcount.counting import ScoreMatrix
 
 METRICS = ("euclidean", "cosine", "dot")
 

@@ -9,7 +9,7 @@ import headcount
 from command_line import read_json
 from headcount import ParameterError, Pilot, forecast, simulate
 from headcount.estimators import METHODS, Extrapolator, Kde, NoChange, ProbitNormal, resolve
-from headcount.risk import forecast_risk
+from headcount.questions.risk import forecast_risk
 
 OWN = '''
 import numpy as np

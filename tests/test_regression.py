@@ -4,7 +4,7 @@ from scipy import integrate
 from scipy.stats import norm
 
 from headcount import Favorability, ParameterError, Pilot, observe
-from headcount.estimators.bases import (
+from headcount.estimators.shared.bases import (
     GaussianBasis,
     SplineBasis,
     StepBasis,
@@ -17,7 +17,7 @@ from headcount.estimators.regression import (
     curve_rows,
     fit_mixture,
 )
-from headcount.theory import probit_normal_law
+from headcount.simulate.theory import probit_normal_law
 
 
 def pilot_of(law, n_classes, n_probes, seed):
@@ -202,7 +202,7 @@ def test_few_rows_stand_for_all(monkeypatch):
     method = SplineRegression(n_knots=300, spacing="quadratic")
     few = method.fit(pilot).predict([1500, 15_000])
     assert len(curve_rows(1500)[0]) < 300
-    monkeypatch.setattr("headcount.estimators.curve_fit.EVERY", 10**6)
+    monkeypatch.setattr("headcount.estimators.shared.curve_fit.EVERY", 10**6)
     assert len(curve_rows(1500)[0]) == 1499
     np.testing.assert_allclose(method.fit(pilot).predict([1500, 15_000]), few, atol=1e-3)
 

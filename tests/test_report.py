@@ -16,10 +16,10 @@ from headcount import Favorability, Forecast, Observed
 from headcount.checks import CHECKS
 from headcount.checks.advice import ADVICE
 from headcount.errors import MissingExtraError, ParameterError
-from headcount.losses import LossTable
-from headcount.report import write_report
-from headcount.report.embedding import MOST_ROWS, as_law, as_table
-from headcount.wording import named, percent
+from headcount.pilot.losses import LossTable
+from headcount.display.report import write_report
+from headcount.display.report.embedding import MOST_ROWS, as_law, as_table
+from headcount.support.words import named, percent
 
 ROOT = Path(__file__).parent.parent
 LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
@@ -211,7 +211,7 @@ def test_the_same_forecast_gives_the_same_page(result, page, tmp_path):
 
 
 def test_a_page_that_would_be_too_large_is_refused(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("headcount.report.writing.LARGEST", 300_000)
+    monkeypatch.setattr("headcount.display.report.writing.LARGEST", 300_000)
     with pytest.raises(ParameterError, match="compare fewer"):
         result.save(tmp_path / "c.html")
     assert list(tmp_path.iterdir()) == []
@@ -225,7 +225,7 @@ def test_what_is_no_page_is_refused(result, tmp_path):
 
 
 def test_without_the_package_the_extra_is_named(result, tmp_path, monkeypatch):
-    from headcount.report.rendering import load_templates
+    from headcount.display.report.rendering import load_templates
 
     load_templates.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)

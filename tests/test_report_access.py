@@ -5,7 +5,7 @@ import re
 import pytest
 
 import report_pages
-from headcount.wording import named, percent
+from headcount.support.words import named, percent
 from report_pages import shown, wait_until
 
 pytestmark = report_pages.NEEDS_BROWSER

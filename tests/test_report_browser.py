@@ -10,11 +10,11 @@ import pytest
 import headcount
 import report_pages
 from headcount import Favorability, Observed
-from headcount.curves import PredictedCurve
-from headcount.losses import LossTable
-from headcount.plotting.style import error_ticks, share_ticks, short_share
-from headcount.report.embedding import as_law, as_table
-from headcount.wording import (
+from headcount.curves.predicted import PredictedCurve
+from headcount.pilot.losses import LossTable
+from headcount.display.plots.style import error_ticks, share_ticks, short_share
+from headcount.display.report.embedding import as_law, as_table
+from headcount.support.words import (
     about,
     describe_capacities,
     describe_capacity,

@@ -10,8 +10,8 @@ import pytest
 import headcount
 import report_pages
 from headcount import ParameterError, Pilot
-from headcount.report import write_report
-from headcount.wording import describe_accuracy, percent
+from headcount.display.report import write_report
+from headcount.support.words import describe_accuracy, percent
 
 EPOCH = "1700000000"  # 2023-11-14
 QUICK = ("--method", "probit-normal", "--no-intervals")
@@ -158,7 +158,7 @@ def test_a_forecast_says_what_its_percentage_is_of(quick, tmp_path, run):
 
 def test_brackets_say_what_is_in_them(result, page_text):
     lower, upper = result.interval(200)
-    within = headcount.wording.percent_range(float(lower), float(upper))
+    within = headcount.support.words.percent_range(float(lower), float(upper))
     assert f"At 200 classes: {percent(float(result.accuracy(200)))} (90% interval {within})." in (
         result.sentences()
     )
@@ -204,17 +204,17 @@ def test_a_capacity_past_ten_thousand_pilots_is_not_said(run, tmp_path):
 
 
 def test_what_can_be_said_is_said():
-    said = headcount.wording.describe_capacity
+    said = headcount.support.words.describe_capacity
     assert said(1_000_000, 100) == "about 1,000,000 classes"
     assert said(1_000_001, 100) == said(float("inf"), 100) == "more classes than can be said"
-    within = headcount.wording.describe_capacities
+    within = headcount.support.words.describe_capacities
     assert within(20, 1_000_000, 100) == "20 to 1,000,000"
     assert within(20, 1_000_001, 100) == within(20, float("inf"), 100) == "20 or more"
     assert within(2e6, float("inf"), 100) == "1,000,000 or more"
 
 
 def test_the_picture_ends_where_nothing_can_be_said():
-    from headcount.plotting import CapacityDisplay
+    from headcount.display.plots import CapacityDisplay
 
     pilot = report_pages.make_pilot()
     with pytest.warns(headcount.ExtrapolationWarning):

@@ -9,11 +9,11 @@ from scipy.optimize import nnls
 from headcount import Pilot
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Exponential, Regression, SplineRegression
-from headcount.estimators.bases import GaussianBasis, SplineBasis
+from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
 from headcount.estimators.regression import curve_rows, fit_mixture
-from headcount.risk import as_cost, observed_risk
-from headcount.risk import jackknife as module
-from headcount.risk.asymptotics import (
+from headcount.questions.risk import as_cost, observed_risk
+from headcount.questions.risk import jackknife as module
+from headcount.questions.risk.asymptotics import (
     accuracy_forecast_error,
     accuracy_standard_error,
     asymptotic_interval,
@@ -26,7 +26,7 @@ from headcount.risk.asymptotics import (
     sup_error,
     sup_error_bound,
 )
-from headcount.risk.jackknife import Jackknife
+from headcount.questions.risk.jackknife import Jackknife
 
 
 def small_pilot(rng, n_classes, rule, average="macro"):

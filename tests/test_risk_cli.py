@@ -13,8 +13,8 @@ from scipy import sparse
 
 import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
-from headcount.risk import observed_risk
-from headcount.risk.forecasting import forecast_risk
+from headcount.questions.risk import observed_risk
+from headcount.questions.risk.forecasting import forecast_risk
 
 ROOT = Path(__file__).parents[1]
 
@@ -278,8 +278,8 @@ def test_file_names_reach_the_terminal_tamed(pilot, tmp_path, answer):
 
 def test_the_command_is_listed_without_loading_the_machinery():
     code = (
-        "import sys; from headcount.cli import main; main(['--help']); "
-        "print([m for m in ('numba', 'sklearn', 'scipy', 'headcount.risk') if m in sys.modules])"
+        "import sys; from headcount.cli.app import main; main(['--help']); "
+        "print([m for m in ('numba', 'sklearn', 'scipy', 'headcount.questions.risk') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert " risk " in done.stdout

@@ -6,14 +6,14 @@ import pytest
 from scipy import integrate
 from scipy.special import comb, eval_legendre, ndtr, ndtri
 
-from headcount.estimators.bases import GaussianBasis
+from headcount.estimators.shared.bases import GaussianBasis
 from headcount.estimators.regression import curve_rows
-from headcount.risk.forecasting import forecast_risk
-from headcount.risk.moments import PolynomialFit, discrete_legendre, legendre_risk
-from headcount.risk.observed import observe_risk
-from headcount.risk.ranks import cost_by_place
-from headcount.risk.regression import STEP, BetaBasis, Cells, MixtureFit, PricedFit, Rows
-from headcount.theory import probit_normal_law
+from headcount.questions.risk.forecasting import forecast_risk
+from headcount.questions.risk.moments import PolynomialFit, discrete_legendre, legendre_risk
+from headcount.questions.risk.observed import observe_risk
+from headcount.questions.risk.ranks import cost_by_place
+from headcount.questions.risk.regression import STEP, BetaBasis, Cells, MixtureFit, PricedFit, Rows
+from headcount.simulate.theory import probit_normal_law
 from risk_pilots import small_pilot
 
 BEYOND = np.array([100.0, 1000.0, 10_000.0])

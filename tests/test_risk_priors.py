@@ -6,7 +6,7 @@ import pytest
 import brute_risk
 from headcount import ParameterError, Pilot, observe
 from headcount.errors import DataError, UnsupportedError
-from headcount.risk import (
+from headcount.questions.risk import (
     as_priors,
     observed_risk,
     prior_weights,

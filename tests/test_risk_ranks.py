@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import brute_risk
 from headcount import ParameterError, Pilot, observe
 from headcount.errors import UnsupportedError
-from headcount.risk import cost_by_place, place_chances, risk_from_places
+from headcount.questions.risk import cost_by_place, place_chances, risk_from_places
 
 RULES = ("random", "lose", "win")
 

@@ -10,7 +10,7 @@ from scipy.integrate import trapezoid
 
 import brute
 from headcount import ParameterError, Pilot, observe
-from headcount.roc import ROCCurve, reversed_roc
+from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 
 RULES = ("random", "lose", "win")
 

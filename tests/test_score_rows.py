@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount import Pilot
-from headcount.estimators.score_rows import score_rows
+from headcount.estimators.cleanex.score_rows import score_rows
 
 
 def made(seed=0, n_classes=7, per_class=3):
@@ -75,7 +75,7 @@ def test_linear_maps_give_the_same_rows(scale, shift):
 def test_many_blocks_give_what_one_gives(monkeypatch):
     scores, labels = made(1, 30, 10)
     whole = score_rows(Pilot.from_scores(scores, labels))
-    monkeypatch.setattr("headcount.ranks.cpu.BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setattr("headcount.counting.cpu.BLOCK_BYTES", 8 * 30 * 7)
     parts = score_rows(Pilot.from_scores(scores, labels))
     np.testing.assert_allclose(whole.values, parts.values, atol=1e-6)
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from headcount import Favorability, ParameterError, Pilot, UnsupportedError, observe, simulate
 from headcount.simulate import Population
-from headcount.theory import probit_normal_law, uniform_law
+from headcount.simulate.theory import probit_normal_law, uniform_law
 
 SMALL = {
     "isotropic_gaussian": {"n_train": 3},

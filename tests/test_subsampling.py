@@ -9,9 +9,9 @@ from joblib._parallel_backends import SequentialBackend
 from headcount import Pilot, UnsupportedError
 from headcount.errors import AssumptionWarning, HeadcountError, ParameterError, listening, warn
 from headcount.estimators import Auto, Extrapolator, Kde, ProbitNormal, Regression
-from headcount.favorability import Favorability
-from headcount.subsampling import OwnRivals, SharedRivals, curve_grid, refits, sampler_for
-from headcount.threads import watching
+from headcount.curves.favorability import Favorability
+from headcount.uncertainty.resampling import OwnRivals, SharedRivals, curve_grid, refits, sampler_for
+from headcount.support.workers import watching
 
 GRID = [2, 5, 20, 100, 1000]
 
@@ -142,12 +142,12 @@ def test_scores_travel_only_to_methods_that_need_them():
 
 
 def test_a_list_of_beats_that_is_too_long_leaves_the_counts(monkeypatch):
-    monkeypatch.setattr("headcount.subsampling.SHORT_BEATS", 10)
+    monkeypatch.setattr("headcount.uncertainty.resampling.SHORT_BEATS", 10)
     scores, labels = make_scores()
     assert isinstance(sampler_for(Pilot.from_scores(scores, labels)), OwnRivals)
     # A method that needs scores can be given nothing else.
     assert isinstance(sampler_for(Pilot.from_scores(scores, labels), ScoresWanted()), SharedRivals)
-    monkeypatch.setattr("headcount.subsampling.BEATS_BUDGET", 10)
+    monkeypatch.setattr("headcount.uncertainty.resampling.BEATS_BUDGET", 10)
     with pytest.raises(UnsupportedError, match="budget"):
         sampler_for(Pilot.from_scores(scores, labels), ScoresWanted())
 

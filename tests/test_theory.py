@@ -4,7 +4,7 @@ from scipy import integrate, stats
 from scipy.stats import norm
 
 from headcount import ParameterError, Pilot, observe
-from headcount.theory import (
+from headcount.simulate.theory import (
     BivariateNormal,
     IsotropicGaussian,
     probit_normal_law,
@@ -102,7 +102,7 @@ def test_toy_label_sets_average_to_the_accuracy():
 
 
 def test_toy_label_sets_are_drawn_in_pieces(monkeypatch):
-    monkeypatch.setattr("headcount.theory._CELLS", 100)
+    monkeypatch.setattr("headcount.simulate.theory._CELLS", 100)
     values = BivariateNormal(0.5).sample_label_sets(30, 1000, random_state=0)
     assert values.shape == (1000,) and len(np.unique(values)) == 1000
 
@@ -189,7 +189,7 @@ def test_accuracy_is_that_of_a_simulated_population(model):
 @pytest.mark.parametrize("n_dims, sigma", [(1, 0.3), (2, 0.05), (10, 0.7), (40, 1.0)])
 def test_nearest_of_one_is_the_one_point(n_dims, sigma):
     """Two quadratures, over the centre as well and not, agree."""
-    from headcount.theory import _nearest_of_many, _one_point
+    from headcount.simulate.theory import _nearest_of_many, _one_point
 
     counts, levels = [2, 50, 2000, 10**6], np.linspace(0.01, 0.9999, 50)
     long, short = _nearest_of_many(n_dims, sigma, 1), _one_point(n_dims, sigma, sigma**2)

@@ -7,9 +7,9 @@ from scipy import stats
 
 from headcount import Pilot, observe
 from headcount.estimators import ProbitNormal
-from headcount.subsampling import refits, sampler_for
-from headcount.theory import probit_normal_law
-from headcount.thinning import thinned
+from headcount.uncertainty.resampling import refits, sampler_for
+from headcount.simulate.theory import probit_normal_law
+from headcount.uncertainty.resampling import thinned
 
 GRID = [2, 5, 20, 100, 1000]
 

@@ -11,7 +11,7 @@ from headcount import (
     observe,
 )
 from headcount.errors import AssumptionWarning
-from headcount.uncertainty import KINDS
+from headcount.uncertainty.intervals import KINDS
 from interval_pilots import bare, counts, gaussian, width
 
 KS = [1, 2, 7, 60, 61, 120, 300, 5000]

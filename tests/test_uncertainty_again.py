@@ -12,8 +12,8 @@ from headcount import (
     Pilot,
     forecast,
 )
-from headcount.favorability import ROUND_OFF
-from headcount.uncertainty import KINDS, Uncertainty
+from headcount.curves.favorability import ROUND_OFF
+from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import gaussian
 
 KS = [1, 2, 7, 60, 61, 120, 300, 5000]

@@ -13,11 +13,11 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.assessing import NOISE, RIDGE, assess
-from headcount.backtest_result import Backtest, BacktestStep
-from headcount.error_model import ErrorModel
-from headcount.risk.asymptotics import accuracy_standard_error
-from headcount.uncertainty import KINDS, Uncertainty
+from headcount.uncertainty.intervals import NOISE, RIDGE, assess
+from headcount.uncertainty.backtest import Backtest, BacktestStep
+from headcount.uncertainty.error_model import ErrorModel
+from headcount.questions.risk.asymptotics import accuracy_standard_error
+from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import bare, counts, gaussian
 
 

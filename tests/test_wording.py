@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headcount.wording import percent, percent_range
+from headcount.support.words import percent, percent_range
 
 SHARES = st.floats(0, 1) | st.floats(-7.9, 0).map(lambda x: 1 - 10**x)
 

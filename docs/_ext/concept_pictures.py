@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import headcount
-from headcount.plotting import BLUE, GREY, ORANGE, AccuracyDisplay, BacktestDisplay
+from headcount.display.plots import BLUE, GREY, ORANGE, AccuracyDisplay, BacktestDisplay
 
 matplotlib.use("agg")
 

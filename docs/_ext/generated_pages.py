@@ -90,7 +90,7 @@ def method_page(method: type[Extrapolator]) -> str:
 
 def command_pages() -> dict[str, str]:
     """Return the page of the command line, as typer itself writes it."""
-    command = [sys.executable, "-m", "typer", "headcount.cli", "utils", "docs", "--name"]
+    command = [sys.executable, "-m", "typer", "headcount.cli.app", "utils", "docs", "--name"]
     text = subprocess.run([*command, "headcount"], capture_output=True, text=True, check=True)
     return {"cli": readable(text.stdout)}
 

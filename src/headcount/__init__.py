@@ -14,12 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headcount import datasets, estimators, report, risk, simulate, theory
-    from headcount.answers import Forecast
-    from headcount.backtest_result import Backtest
-    from headcount.backtesting import backtest
-    from headcount.comparing import compare
-    from headcount.comparison import Comparison
+    from headcount import datasets, estimators, simulate
+    from headcount.display import report
+    from headcount.questions import risk
+    from headcount.simulate import theory
+    from headcount.questions.forecast import Forecast
+    from headcount.uncertainty.backtest import Backtest
+    from headcount.uncertainty.backtest import backtest
+    from headcount.questions.compare import compare
+    from headcount.questions.compare import Comparison
     from headcount.errors import (
         AssumptionWarning,
         DataError,
@@ -31,16 +34,16 @@ if TYPE_CHECKING:
         ParameterError,
         UnsupportedError,
     )
-    from headcount.favorability import Favorability
-    from headcount.forecasting import forecast
-    from headcount.loading import load
-    from headcount.observed import Observed, observe
-    from headcount.ordinary_roc import class_averaged_roc
-    from headcount.pilot import Pilot
-    from headcount.planning import Plan, plan
-    from headcount.risk import RiskForecast, forecast_risk, observed_risk
-    from headcount.roc import ROCCurve, reversed_roc
-    from headcount.training import TrainingForecast, forecast_training
+    from headcount.curves.favorability import Favorability
+    from headcount.questions.forecast import forecast
+    from headcount.pilot.loading import load
+    from headcount.curves.observed import Observed, observe
+    from headcount.curves.ordinary_roc import class_averaged_roc
+    from headcount.pilot.pilot import Pilot
+    from headcount.questions.plan import Plan, plan
+    from headcount.questions.risk import RiskForecast, forecast_risk, observed_risk
+    from headcount.curves.reversed_roc import ROCCurve, reversed_roc
+    from headcount.questions.training import TrainingForecast, forecast_training
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,5 @@
 """Let ``python -m headcount`` do what ``headcount`` does."""
 
-from headcount.cli import run
+from headcount.cli.app import run
 
 run()

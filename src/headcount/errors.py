@@ -69,7 +69,7 @@ def warn(message: str, category: type[HeadcountWarning]) -> None:
     here = str(Path(__file__).parent)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1
-    from headcount.wording import spoken  # late: it raises errors of this file
+    from headcount.support.words import spoken  # late: it raises errors of this file
 
     warnings.warn(spoken(message), category, stacklevel=level)
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.checks.case import Case, Floats, Ints
-from headcount.ranks import Embeddings, ScoreMatrix
-from headcount.ranks.tiles import row_blocks
-from headcount.wording import percent
+from headcount.checks.check_input import Case, Floats, Ints
+from headcount.counting import Embeddings, ScoreMatrix
+from headcount.counting.tiles import row_blocks
+from headcount.support.words import percent
 
 Flags = NDArray[np.bool_]
 

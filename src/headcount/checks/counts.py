@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headcount.checks.case import Case
-from headcount.wording import counted, percent
+from headcount.checks.check_input import Case
+from headcount.support.words import counted, percent
 
 # Half of fewer classes is under ten, with which a forecast can hardly be tried out on the pilot
 # itself; and 20 classes leave the accuracy a standard error of up to sqrt(0.25 / 20) = 11 points.

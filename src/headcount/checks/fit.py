@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from headcount.asking import FAR
-from headcount.checks.case import Case, Floats
-from headcount.classifiers import JOINT, PARTLY, SEPARATE, training_of
-from headcount.pilot import Pilot
-from headcount.wording import about, percent, times
+from headcount.support.grids import FAR
+from headcount.checks.check_input import Case, Floats
+from headcount.pilot.classifiers import JOINT, PARTLY, SEPARATE, training_of
+from headcount.pilot.pilot import Pilot
+from headcount.support.words import about, percent, times
 
 # Two points, or one standard error of what was measured where that is more: small pilots miss
 # their own curve by chance. The default method then misses 1.3% of 1,000 healthy simulated pilots.

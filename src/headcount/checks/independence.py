@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headcount.checks.case import Case, Floats, Ints
-from headcount.wording import percent
+from headcount.checks.check_input import Case, Floats, Ints
+from headcount.support.words import percent
 
 # With a correlation above one half no number of probes of a class is worth more than two. The
 # lower 99% bound must lie above, so that pilots that only happen to look like it pass. Real

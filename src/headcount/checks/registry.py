@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from headcount.checks import copies, counts, fit, independence, rivals, trends
 from headcount.checks.advice import ADVICE
-from headcount.checks.case import BacktestResult, Case
+from headcount.checks.check_input import BacktestResult, Case
 from headcount.checks.check import Check
-from headcount.curves import PredictedCurve
-from headcount.favorability import Favorability
-from headcount.observed import Observed
-from headcount.pilot import Pilot
+from headcount.curves.predicted import PredictedCurve
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed
+from headcount.pilot.pilot import Pilot
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
-from headcount.checks.case import NAMED, Case, Floats, Ints
-from headcount.wording import counted, percent
+from headcount.checks.check_input import NAMED, Case, Floats, Ints
+from headcount.support.words import counted, percent
 
 # Two names for one class share its probes evenly: each loses half of them to the other. `SAME`
 # and `SAME_EACH` leave room for chance; fewer probes than `FEWEST` a class say nothing.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from headcount.checks.case import Case, Floats
-from headcount.wording import percent
+from headcount.checks.check_input import Case, Floats
+from headcount.support.words import percent
 
 # Each of two tests, of how hard classes are and of how often they win, alarms once in 200 pilots
 # by chance.

@@ -6,8 +6,8 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from headcount.loading.files import read_npz
-from headcount.pilot import Pilot
+from headcount.pilot.loading.safe_arrays import read_npz
+from headcount.pilot.pilot import Pilot
 
 FIRST_SYLLABLE = 0xAC00
 

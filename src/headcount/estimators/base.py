@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from headcount.curves import PredictedCurve
+from headcount.curves.predicted import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
-from headcount.threads import doing
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
+from headcount.support.workers import doing
 
 
 class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from headcount.errors import ParameterError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.estimators.curve_fit import observed_rows, simplex_least_squares
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
+from headcount.estimators.shared.curve_fit import observed_rows, simplex_least_squares
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.favorability import Favorability
-from headcount.observed import observe
-from headcount.pilot import Pilot
-from headcount.theory import probit_normal_law
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
+from headcount.pilot.pilot import Pilot
+from headcount.simulate.theory import probit_normal_law
 
 _FURTHEST = 60.0  # beyond any c that an accuracy in floating point can ask for
 

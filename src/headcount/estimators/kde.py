@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import AssumptionWarning, warn
-from headcount.estimators import kernels
-from headcount.estimators.bandwidths import rule_number
+from headcount.estimators.shared import kernels
+from headcount.estimators.shared.bandwidths import rule_number
 from headcount.estimators.base import Extrapolator
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
-from headcount.ranks.tiles import row_blocks
-from headcount.threads import for_each
-from headcount.wording import counted
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
+from headcount.counting.tiles import row_blocks
+from headcount.support.workers import for_each
+from headcount.support.words import counted
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Kde(Extrapolator):
     bandwidth : {"ucv", "bcv", "nrd0", "pseudolikelihood"}
         How h is chosen: unbiased or biased cross-validation as R's ``bw.ucv`` and ``bw.bcv`` do,
         Silverman's rule, or the best leave-one-out likelihood, as Kay et al. advise; see
-        `headcount.estimators.bandwidths.bandwidth`.
+        `headcount.estimators.shared.bandwidths.bandwidth`.
 
     Attributes
     ----------

@@ -9,11 +9,11 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from headcount import arrays
+from headcount.support import validation
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.estimators.curve_fit import observed_rows, simplex_least_squares
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
+from headcount.estimators.shared.curve_fit import observed_rows, simplex_least_squares
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Polynomial(Extrapolator):
         self.degree = degree
 
     def _estimate(self, pilot: Pilot) -> None:
-        degree = arrays.whole_number(self.degree, "degree", 1)
+        degree = validation.whole_number(self.degree, "degree", 1)
         warn_if_one_sided(pilot)
         counts, accuracy, weights = observed_rows(pilot)
         cost = _cost(counts, np.arange(1, min(degree, pilot.n_classes - 1) + 1))
@@ -77,7 +77,7 @@ class Polynomial(Extrapolator):
     def predict(self, k: Any) -> Floats:
         """Return the fitted accuracy among k classes, cut off at 0 and 1."""
         check_is_fitted(self, "coefficients_")
-        counts = arrays.class_counts(k)
+        counts = validation.class_counts(k)
         powers = np.arange(1, len(self.coefficients_) + 1)
         return np.asarray(np.clip(1 - _cost(counts, powers) @ self.coefficients_, 0.0, 1.0))
 
@@ -123,7 +123,7 @@ class PolynomialPositive(Extrapolator):
         self.degree = degree
 
     def _estimate(self, pilot: Pilot) -> Favorability:
-        degree = arrays.whole_number(self.degree, "degree", 1)
+        degree = validation.whole_number(self.degree, "degree", 1)
         warn_if_one_sided(pilot)
         counts, accuracy, weights = observed_rows(pilot)
         # Power zero costs nothing: it is the part that is never beaten.

@@ -9,10 +9,10 @@ from scipy.special import log_ndtr, ndtr
 
 from headcount.errors import HeadcountError, ParameterError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.estimators.likelihood import LossLikelihood, loss_likelihood
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
-from headcount.theory import probit_normal_law
+from headcount.estimators.shared.likelihood import LossLikelihood, loss_likelihood
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
+from headcount.simulate.theory import probit_normal_law
 
 Floats = NDArray[np.float64]
 

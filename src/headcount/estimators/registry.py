@@ -14,15 +14,15 @@ from typing import Any
 from sklearn.base import clone
 
 from headcount.errors import ParameterError
-from headcount.estimators.auto import Auto
+from headcount.estimators.auto.auto import Auto
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.cleanex import CleaneX
-from headcount.estimators.cleanex_fast import CleaneXFast
+from headcount.estimators.cleanex.cleanex import CleaneX
+from headcount.estimators.cleanex.fast import CleaneXFast
 from headcount.estimators.exponential import Exponential
 from headcount.estimators.high_dimensional import HighDimensional
 from headcount.estimators.kde import Kde
 from headcount.estimators.polynomial import Polynomial, PolynomialPositive
-from headcount.estimators.practice import (
+from headcount.estimators.baselines import (
     BetaBinomial,
     ExponentialInLog,
     LogLinear,

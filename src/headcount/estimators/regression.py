@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import arrays
+from headcount.support import validation
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.bases import Basis, GaussianBasis, SplineBasis, StepBasis, knots
-from headcount.estimators.curve_fit import chosen_counts, non_negative, simplex_least_squares
-from headcount.favorability import Favorability
-from headcount.observed import observe
-from headcount.pilot import Pilot
+from headcount.estimators.shared.bases import Basis, GaussianBasis, SplineBasis, StepBasis, knots
+from headcount.estimators.shared.curve_fit import chosen_counts, non_negative, simplex_least_squares
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
+from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class _MomentRegression(Extrapolator):
     def _rows(self, pilot: Pilot) -> tuple[Floats, Floats, Floats]:
         """Numbers of classes, observed accuracies, and the weight of each row."""
         last = pilot.n_classes if self.largest_k is None else self.largest_k
-        last = arrays.whole_number(last, "largest_k", 2)
+        last = validation.whole_number(last, "largest_k", 2)
         if last > pilot.n_classes:
             raise ParameterError(
                 f"largest_k must be at most the pilot's {pilot.n_classes:,} classes, "
@@ -161,7 +161,7 @@ class SplineRegression(_MomentRegression):
 
     def predict(self, k: Any) -> Floats:
         """Return the expected accuracy among k classes."""
-        counts = arrays.class_counts(k)
+        counts = validation.class_counts(k)
         if getattr(self, "favorability_", None) is not None or not hasattr(self, "coefficients_"):
             return super().predict(counts)
         flat = np.atleast_1d(counts.ravel())
@@ -173,11 +173,11 @@ class SplineRegression(_MomentRegression):
         return values.reshape(counts.shape)
 
     def _basis(self, n_classes: int) -> Basis:
-        arrays.choice(self.constraint, "constraint", CONSTRAINTS)
-        n_knots = arrays.whole_number(self.n_knots, "n_knots", 1)
-        degree = arrays.whole_number(self.degree, "degree", 1)
+        validation.choice(self.constraint, "constraint", CONSTRAINTS)
+        n_knots = validation.whole_number(self.n_knots, "n_knots", 1)
+        degree = validation.whole_number(self.degree, "degree", 1)
         largest = 10 * n_classes if self.target_classes is None else self.target_classes
-        largest = arrays.whole_number(largest, "target_classes", 2)
+        largest = validation.whole_number(largest, "target_classes", 2)
         distances = knots(self.spacing, n_knots, n_classes, largest)
         if self.constraint != "monotone":
             return SplineBasis(distances, degree)
@@ -250,7 +250,7 @@ class Regression(_MomentRegression):
         k, target, share = self._rows(pilot)
         given = self.bandwidth
         self.bandwidth_ = (
-            self._choose(pilot) if given is None else arrays.positive(given, "bandwidth")
+            self._choose(pilot) if given is None else validation.positive(given, "bandwidth")
         )
         if not 0.02 <= self.bandwidth_ <= 5:
             raise ParameterError(
@@ -282,7 +282,7 @@ class Regression(_MomentRegression):
     def _halves(self, pilot: Pilot) -> list[Callable[[Floats], Floats]]:
         """Return the observed curves of random halves of the classes."""
         rng = np.random.default_rng(self.random_state)
-        repeats = arrays.whole_number(self.repeats, "repeats", 1)
+        repeats = validation.whole_number(self.repeats, "repeats", 1)
         try:
             names = pilot.canonical_classes()
         except UnsupportedError:

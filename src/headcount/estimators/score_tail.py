@@ -10,8 +10,8 @@ from scipy.special import ndtr, owens_t
 
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from headcount.errors import ParameterError
-from headcount.favorability import Favorability
-from headcount.pilot import Pilot
+from headcount.curves.favorability import Favorability
+from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import Simulation, generator, sizes
 
 MOST_SCORES = 200_000_000
@@ -47,7 +47,7 @@ def from_favorability(
 
     Examples
     --------
-    >>> from headcount.theory import uniform_law
+    >>> from headcount.simulate.theory import uniform_law
     >>> from_favorability(uniform_law(), 50, random_state=0).truth([50, 500]).round(6).tolist()
     [0.02, 0.002]
     """

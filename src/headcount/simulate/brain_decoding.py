@@ -10,9 +10,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.covariance import ledoit_wolf
 
-from headcount import arrays
+from headcount.support import validation
 from headcount.errors import ParameterError
-from headcount.pilot import Pilot
+from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
     REFERENCE_CLASSES,
     Floats,
@@ -71,15 +71,15 @@ def linear_encoding(
     Slavutsky and Benjamini (2021), §5.2; Kay, Naselaris, Prenger and Gallant (2008).
     """
     n_classes, _ = sizes(n_classes, 1)
-    n_voxels = arrays.whole_number(n_voxels, "n_voxels", 1)
-    n_features = arrays.whole_number(n_features, "n_features", 1)
-    n_train = arrays.whole_number(n_train, "n_train", 2)
+    n_voxels = validation.whole_number(n_voxels, "n_voxels", 1)
+    n_features = validation.whole_number(n_features, "n_features", 1)
+    n_train = validation.whole_number(n_train, "n_train", 2)
     if not 0 <= noise_correlation < 1:
         raise ParameterError(
             f"noise_correlation must be at least 0 and below 1, but is {noise_correlation!r}."
         )
     rng = generator(random_state)
-    sigma, ridge = arrays.positive(sigma, "sigma"), arrays.positive(ridge, "ridge")
+    sigma, ridge = validation.positive(sigma, "sigma"), validation.positive(ridge, "ridge")
     apart = np.abs(np.subtract.outer(np.arange(n_voxels), np.arange(n_voxels)))
     root = np.linalg.cholesky(float(noise_correlation) ** apart)
     noise = sigma * np.asarray(root, dtype=np.float64)

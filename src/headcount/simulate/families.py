@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import arrays
+from headcount.support import validation
 from headcount.errors import ParameterError
-from headcount.pilot import Pilot
+from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
     REFERENCE_CLASSES,
     Floats,
@@ -121,16 +121,16 @@ def hierarchical(
     3
     """
     n_classes, per_class = sizes(n_classes, probes_per_class)
-    n_dims = arrays.whole_number(n_dims, "n_dims", 1)
-    sigma = arrays.positive(sigma, "sigma")
-    counts = [arrays.whole_number(count, "branching", 1) for count in branching]
-    variances = [arrays.positive(share, "shares") for share in shares]
+    n_dims = validation.whole_number(n_dims, "n_dims", 1)
+    sigma = validation.positive(sigma, "sigma")
+    counts = [validation.whole_number(count, "branching", 1) for count in branching]
+    variances = [validation.positive(share, "shares") for share in shares]
     if len(counts) == 0 or len(variances) != len(counts) + 1:
         raise ParameterError(
             f"shares must have one entry more than branching, but have {len(variances)} "
             f"and {len(counts)}."
         )
-    seen = counts[0] if pilot_groups is None else arrays.whole_number(pilot_groups, "groups", 1)
+    seen = counts[0] if pilot_groups is None else validation.whole_number(pilot_groups, "groups", 1)
     if seen > counts[0]:
         raise ParameterError(f"there are {counts[0]} groups, but pilot_groups is {seen}.")
     rng = generator(random_state)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from headcount import arrays
-from headcount.pilot import Pilot
+from headcount.support import validation
+from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
     REFERENCE_CLASSES,
     Simulation,
@@ -20,7 +20,7 @@ from headcount.simulate.simulation import (
     scattered,
     sizes,
 )
-from headcount.theory import IsotropicGaussian
+from headcount.simulate.theory import IsotropicGaussian
 
 SHAPES = ("normal", "uniform")
 
@@ -42,7 +42,7 @@ def isotropic_gaussian(
     n_classes, probes_per_class : int
         Size of the pilot.
     n_dims, sigma, n_train, represent
-        See `headcount.theory.IsotropicGaussian`, which also gives the truth.
+        See `headcount.simulate.theory.IsotropicGaussian`, which also gives the truth.
     random_state : int, Generator or None
         Seed.
 
@@ -113,10 +113,10 @@ def points_around_classes(
     Slavutsky and Benjamini (2021), §5.1 and Appendix B.
     """
     n_classes, per_class = sizes(n_classes, probes_per_class)
-    n_dims = arrays.whole_number(n_dims, "n_dims", 1)
-    arrays.choice(classes, "classes", SHAPES)
-    arrays.choice(points, "points", SHAPES)
-    sigma = math.sqrt(arrays.positive(sigma2, "sigma2"))
+    n_dims = validation.whole_number(n_dims, "n_dims", 1)
+    validation.choice(classes, "classes", SHAPES)
+    validation.choice(points, "points", SHAPES)
+    sigma = math.sqrt(validation.positive(sigma2, "sigma2"))
     world = _Round(n_dims, sigma, classes, points)
     rng = generator(random_state)
     pilot = world.draw(rng, n_classes, per_class)

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount import arrays
+from headcount.support import validation
 from headcount.errors import ParameterError, UnsupportedError
-from headcount.favorability import Favorability
-from headcount.observed import Observed, observe
-from headcount.pilot import Pilot
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed, observe
+from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Reference:
 
     def accuracy(self, k: Any) -> Floats:
         """Return the average accuracy among k of the reference classes."""
-        if (arrays.class_counts(k) > self.n_classes).any():
+        if (validation.class_counts(k) > self.n_classes).any():
             raise ParameterError(
                 f"the truth is known up to {self.n_classes:,} classes; "
                 "ask for fewer, or raise reference_classes."
@@ -140,7 +140,7 @@ class Population:
 
     def pilot(self, n_classes: int, random_state: Any = None) -> Pilot:
         """Return the pilot of `n_classes` random classes of the population."""
-        n_classes = arrays.whole_number(n_classes, "n_classes", 2)
+        n_classes = validation.whole_number(n_classes, "n_classes", 2)
         if n_classes > self.n_classes:
             raise ParameterError(
                 f"the population has {self.n_classes:,} classes, fewer than the "
@@ -163,8 +163,8 @@ def generator(random_state: Any) -> np.random.Generator:
 def sizes(n_classes: Any, probes_per_class: Any) -> tuple[int, int]:
     """Return the size of a pilot, checked."""
     return (
-        arrays.whole_number(n_classes, "n_classes", 2),
-        arrays.whole_number(probes_per_class, "probes_per_class", 1),
+        validation.whole_number(n_classes, "n_classes", 2),
+        validation.whole_number(probes_per_class, "probes_per_class", 1),
     )
 
 
@@ -201,5 +201,5 @@ def reference(
     world: World, rng: np.random.Generator, n_classes: int, reference_classes: Any
 ) -> Reference:
     """Return the truth from `reference_classes` classes, not fewer than the pilot's."""
-    size = arrays.whole_number(reference_classes, "reference_classes", n_classes)
+    size = validation.whole_number(reference_classes, "reference_classes", n_classes)
     return Reference(world, rng.spawn(1)[0], size)

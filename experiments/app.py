@@ -1,0 +1,353 @@
+"""`headcount bench`: the published comparisons, one sub-command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headcount.cli import terminal
+from experiments.options import (
+    Chosen,
+    Fresh,
+    Jobs,
+    Output,
+    Seed,
+    listed,
+    names_of,
+    settings_for,
+    show,
+)
+from experiments.coverage.commands import calibration, coverage
+from headcount.errors import ParameterError
+from headcount.cli.options import PilotFiles, reads_pilot
+
+bench_app = typer.Typer(
+    name="bench",
+    help="Run the published comparisons; results as JSON, CSV and pictures.",
+    epilog="A run that was stopped goes on where it was when it is started again.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@bench_app.command()
+@reads_pilot
+def table1(
+    pilot: PilotFiles,
+    pilot_classes: Annotated[
+        str, typer.Option(help="Sizes of the random pilots.", metavar="K,K,...")
+    ] = "100,200,300,400,800",
+    repeats: Annotated[int, typer.Option(help="Random pilots of each size.")] = 300,
+    fewer_repeats: Annotated[
+        str | None,
+        typer.Option(help="Repeats of slow methods.", metavar="METHOD=N,..."),
+    ] = None,
+    methods: Chosen = None,
+    probes_per_class: Annotated[
+        int | None, typer.Option(help="Keep so many probes a class, drawn once; all by default.")
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast a whole set from random pilots of it: Table 1 and figures 8-9 of paper 000.
+
+    For example:
+
+    headcount bench table1 faces.npz --pilot-classes 100,400 --repeats 50
+    """
+    from experiments.papers import table1 as experiment
+    from experiments.methods import chosen
+
+    sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
+    fewer, wanted = _counts(fewer_repeats), chosen(names_of(methods))
+    with terminal.progress("Running table1"):
+        whole = pilot.load()
+        settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
+        results = experiment.table1(
+            whole,
+            settings,
+            source=pilot.path.name,
+            pilot_classes=sizes,
+            repeats=repeats,
+            fewer=fewer,
+            methods=wanted,
+            probes_per_class=probes_per_class,
+        )
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["method", "from", "repeats", "refused", "forecast", "bias", "sd", "RMSE"]
+    names = ["method", "pilot_classes", "repeats", "refused", "mean_forecast", "bias", "sd", "rmse"]
+    show(results, columns, names, paths, 1)
+
+
+@bench_app.command()
+def telugu(
+    folder: Annotated[Path, typer.Argument(help="Holds telugu_*.npz and telugu_truth.json.")],
+    methods: Chosen = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast 400 Telugu characters from 20 and 100: Figure 2 of 003 and Table 1 of 004."""
+    from experiments.papers import telugu as experiment
+    from experiments.methods import chosen
+
+    wanted = experiment.usual_methods() if methods is None else chosen(names_of(methods))
+    inputs = [file.path for file in experiment.score_files(folder)]
+    settings = settings_for("telugu", output, seed, jobs, fresh, inputs)
+    with terminal.progress("Running telugu"):
+        results = experiment.telugu(folder, settings, methods=wanted)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["source", "classifier", "method", "from", "measured", "forecast", "truth", "error"]
+    names = [
+        "source", "classifier", "method", "pilot_classes", "measured", "forecast", "truth", "error",
+    ]  # fmt: skip
+    show(results, columns, names, paths, 3)
+
+
+@bench_app.command()
+def classifiers(
+    drawings: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER_OR_FILE", help="omniglot_pixels.npz, or its folder."),
+    ],
+    pilot_classes: Annotated[int, typer.Option(help="Classes to forecast from.")] = 20,
+    classes: Annotated[int, typer.Option(help="Classes to forecast.")] = 400,
+    repeats: Annotated[int, typer.Option(help="Random sets of classes.")] = 10,
+    train: Annotated[int, typer.Option(help="Training points a class; the others test.")] = 10,
+    methods: Chosen = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast classifiers that are trained again on more classes, marginal and not."""
+    from experiments.papers import classifiers as experiment
+    from experiments.methods import chosen
+
+    wanted = chosen(names_of(methods))
+    path = drawings / experiment.FILE if drawings.is_dir() else drawings
+    with terminal.progress("Running classifiers"):
+        points = experiment.read_drawings(drawings)
+        settings = settings_for("classifiers", output, seed, jobs, fresh, [path])
+        results = experiment.classifiers(
+            points,
+            settings,
+            source=path.name,
+            few=pilot_classes,
+            many=classes,
+            repeats=repeats,
+            train=train,
+            methods=wanted,
+        )
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["classifier", "method", "measured", "truth", "gap", "forecast", "bias", "sd", "RMSE"]
+    names = [
+        "classifier", "method", "measured", "truth", "gap", "mean_forecast", "bias", "sd", "rmse",
+    ]  # fmt: skip
+    show(results, columns, names, paths, 2)
+
+
+@bench_app.command()
+def toy(
+    repeats: Annotated[int, typer.Option(help="Random label sets for each k.")] = 20_000,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Compare theory and simulation of the bivariate-normal toy: figures 3-6 of paper 000."""
+    from experiments.papers import toy as experiment
+
+    settings = settings_for("toy", output, seed, jobs, fresh, [])
+    with terminal.progress("Running toy"):
+        results = experiment.toy(settings, repeats=repeats)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["classes", "mean of label sets", "standard error", "theory", "errors apart"]
+    names = ["classes", "mean", "standard_error", "theory", "errors_apart"]
+    show(results, columns, names, paths, 0)
+
+
+@bench_app.command()
+def figure10(
+    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 30,
+    bounded: Annotated[
+        bool, typer.Option("--bounded", help="Keep D(1) at most one; the paper does not.")
+    ] = False,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast 2,000 Gaussian classes with six spline bases: Figure 10 of paper 000."""
+    from experiments.papers import figure10 as experiment
+
+    settings = settings_for("figure10", output, seed, jobs, fresh, [])
+    with terminal.progress("Running figure10"):
+        results = experiment.figure10(settings, repeats=repeats, bounded=bounded)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["basis", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
+    names = ["basis", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
+    show(results, columns, names, paths, 1)
+
+
+@bench_app.command()
+def cleanex(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]", help="lfw_dlib_pairs.npz, or its folder; without it no faces."
+        ),
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Of d5, d3, d10 (simulations), faces, decoding; all by default.",
+            metavar="PART,PART,...",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Random pilots of each population.")] = 10,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods; cleanex,cleanex-fast,regression,kde by default.",
+            metavar="METHOD,METHOD,...",
+        ),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Compare CleaneX with other methods over whole curves: figures 2-6 of paper 001.
+
+    For example:
+
+    headcount bench cleanex --parts d5 --repeats 3 --methods cleanex-fast,kde
+    """
+    from experiments.papers import cleanex as experiment
+    from experiments.papers import cleanex_figures
+    from experiments.papers import cleanex_populations
+    from experiments.methods import chosen
+
+    wanted = chosen(list(experiment.METHODS) if methods is None else names_of(methods))
+    run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
+    inputs = [] if data is None else [cleanex_populations.face_file(data)]
+    pictures = cleanex_figures.pictures(run)
+    settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
+    with terminal.progress("Running cleanex"):
+        results = experiment.cleanex(
+            settings, parts=run, faces=data, methods=wanted, repeats=repeats
+        )
+        paths = results.write(settings.output, cleanex_figures.draw)
+    columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]
+    names = ["experiment", "method", "k1", "k2", "rmse", "standard_error", "refused", "seconds"]
+    show(results, columns, names, paths, 2, results.details["groups"])
+
+
+@bench_app.command()
+def compare(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Holds omniglot_*.npz, definitions_tfidf.npz, lfw_dlib_pairs.npz and "
+            "telugu_*.npz; without it no real sets.",
+        ),
+    ] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Of simulations, real, problems, held-out; all by default.",
+            metavar="PART,PART,...",
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods; auto, probit-normal and the published ones by default.",
+            metavar="METHOD,METHOD,...",
+        ),
+    ] = None,
+    pilots: Annotated[
+        int | None, typer.Option(help="Pilots of each kind at most; 5 to 20 by default.")
+    ] = None,
+    fewer_pilots: Annotated[
+        str | None,
+        typer.Option(help="Pilots of each kind for slow methods.", metavar="METHOD=N,..."),
+    ] = None,
+    cleanex: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Journal with rows of CleaneX, may be repeated; that of bench cleanex by default.",
+            metavar="FILE",
+        ),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Hold the default forecast against every published method, and against its targets.
+
+    For example:
+
+    headcount bench compare --parts simulations --methods auto,regression --pilots 2
+    """
+    from experiments.yardstick import yardstick as experiment
+    from experiments.yardstick import figures
+    from experiments.yardstick import places
+    from experiments.yardstick.targets import table
+
+    wanted = None if methods is None else experiment.methods_named(listed(methods))
+    fewer = _counts(fewer_pilots, "--fewer-pilots")
+    run = places.chosen_parts(None if parts is None else listed(parts), data)
+    inputs = [*places.inputs(run, data), *(cleanex or [])]
+    drawn = figures.pictures(run)
+    settings = settings_for("compare", output, seed, jobs, fresh, inputs, drawn)
+    with terminal.progress("Running compare"):
+        results = experiment.compare(
+            settings, data=data, parts=run, methods=wanted, fewer=fewer, pilots=pilots, kept=cleanex
+        )
+        paths = results.write(settings.output, figures.draw)
+    columns = ["part", "method", "from", "pilots", "refused", "RMSE", "s.e.", "95%", "auto there"]
+    names = ["part", "method", "k1", "pilots", "refused", "rmse", "standard_error", "p95",
+             "auto_there"]  # fmt: skip
+    show(results, columns, names, paths, 2, results.details["groups"])
+    for place in results.details["left_out"]:
+        terminal.complain("left out", f"{place} is of other pilots.")
+    terminal.say("")
+    terminal.show_table(*table(results.details["targets"]), 2)
+
+
+bench_app.command()(coverage)
+bench_app.command()(calibration)
+
+
+def _whole(text: str, name: str) -> int:
+    from headcount.support.validation import whole_number
+
+    return whole_number(text.replace("_", ""), name, 2)
+
+
+def _counts(text: str | None, option: str = "--fewer-repeats") -> dict[str, int]:
+    """Parse 'kde=50,regression=100'; the options of a method may hold = too."""
+    found = {}
+    for part in listed(text or ""):
+        name, equals, count = part.rpartition("=")
+        if not equals:
+            raise ParameterError(
+                f"{option} must look like METHOD=50, but has {part!r}; add a number."
+            )
+        found[name] = _at_least_one(count, option)
+    return found
+
+
+def _at_least_one(text: str, option: str) -> int:
+    from headcount.support.validation import whole_number
+
+    return whole_number(text, option, 1)

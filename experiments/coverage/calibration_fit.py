@@ -1,0 +1,261 @@
+r"""The constants of `headcount.uncertainty.error_model` under which errors of forecasts are most likely.
+
+With the log odds l of the estimate and t of the truth, the back-test's bias b, the standard error J
+of the observed accuracy, the log growth g of the variance over the halves, x = log(k / K), the
+standard error T of the truth itself, and the scale y of `headcount.uncertainty.error_model`,
+
+.. math:: z = \frac{y(m) - y(t)}{y'(m)\, s}, \qquad m = l - \lambda b, \qquad
+          s^2 = J^2 e^{\beta g} + (c\, x^{\gamma})^2 + (c' b)^2 + T^2 ,
+
+or, beyond the pilot, for a method that states its own error S,
+
+.. math:: s^2 = (c_S S)^2 + (c' b)^2 + T^2 ,
+
+the constants are those under which all z are most likely to be from one Student's t with six
+degrees of freedom: its tails are about as heavy as those found. Quantiles of \|z\| beyond the
+pilot, where intervals use them, are then taken as they are. Where the error is stated, both are
+put in units in which the 90% quantile is that of a normal error, so that s is a standard deviation
+like those of other errors. Standard errors are from resampled problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import logit, ndtri
+
+from headcount.support.validation import whole_number
+from experiments.coverage.records import CONFIDENCE, errors_of
+from experiments.journal import Record
+from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel
+from headcount.uncertainty.error_model import on_scale, slope
+
+Floats = NDArray[np.float64]
+
+FREEDOM = 6
+LEVELS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+RESAMPLES = 50
+SURE = 1e-9
+# What is fitted, with its least and largest value.
+BOUNDS = {
+    "growth": (0.0, 4.0),
+    "scale": (1e-4, 3.0),
+    "power": (0.1, 4.0),
+    "doubt": (0.0, 3.0),
+    "share": (0.0, 2.0),
+    "stated": (0.1, 5.0),
+}
+# What there is to fit for methods that state their own error, and for the others.
+STATED = ("stated", "doubt", "share")
+PLAIN = ("growth", "scale", "power", "doubt", "share")
+MOST_BLIND = 3.0
+SOME_DOUBT = 0.3
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of forecasts, a row for each problem and a column for each ratio.
+
+    Attributes
+    ----------
+    said : ndarray
+        Log odds of the estimate; no further out than half a probe.
+    error : ndarray
+        The same minus those of the truth, within the same limits.
+    plain : ndarray
+        The same without that limit for the truth, and zero where an interval is open to that
+        side: what quantiles are taken of.
+    bias, observed, growth, truth, reach, stated : ndarray
+        b, J, g (not a number without halves), T, x, and S (not a number where none is stated).
+    """
+
+    said: Floats
+    error: Floats
+    plain: Floats
+    bias: Floats
+    observed: Floats
+    growth: Floats
+    truth: Floats
+    reach: Floats
+    stated: Floats
+
+    @property
+    def are_stated(self) -> bool:
+        """Whether the method states its own error."""
+        return bool(np.isfinite(self.stated).all())
+
+    def rows(self, chosen: Any) -> Errors:
+        """Return some of the problems."""
+        return Errors(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def gather(records: Sequence[Record]) -> Errors:
+    """Return the errors that records hold."""
+    found = [_one(record) for record in records]
+    return Errors(*(np.array(column) for column in zip(*found, strict=True)))
+
+
+def _one(record: Record) -> tuple[Floats, ...]:
+    known = errors_of(record)
+    half = 0.5 / known.n_probes
+    value, truth = np.array(record["accuracy"]), np.array(record["truth"])
+    said = logit(np.clip(value, half, 1 - half))
+    plain = said - logit(np.clip(truth, SURE, 1 - SURE))
+    is_open = ((value <= half) & (plain > 0)) | ((value >= 1 - half) & (plain < 0))
+    inside, none = np.clip(truth, half, 1 - half), np.full(len(said), np.nan)
+    return (
+        said,
+        said - logit(inside),
+        np.where(is_open, 0.0, plain),
+        known.bias,
+        known.observed_error,
+        none if known.growth is None else known.growth,
+        np.array(record["truth_error"]) / (inside * (1 - inside)),
+        np.log(np.maximum(known.grid / known.n_classes, 1.0)),
+        none if known.stated is None else known.stated,
+    )
+
+
+def _variance(errors: Errors, model: ErrorModel) -> Floats:
+    growth = np.where(np.isnan(errors.growth), model.blind_growth * errors.reach, errors.growth)
+    own = (
+        errors.observed**2 * np.exp(model.growth * growth)
+        + (model.scale * errors.reach**model.power) ** 2
+    )
+    has = np.isfinite(errors.stated) & (errors.reach > 0)
+    own = np.where(has, (model.stated * errors.stated) ** 2, own)
+    return np.asarray(own + (model.doubt * errors.bias) ** 2 + errors.truth**2)
+
+
+def free(errors: Errors) -> tuple[str, ...]:
+    """Return which constants there are to fit."""
+    return STATED if errors.are_stated else PLAIN
+
+
+def present(errors: Errors) -> ErrorModel:
+    """Return the constants of today for such errors."""
+    return STATED_MODEL if errors.are_stated else MODEL
+
+
+def _first(errors: Errors) -> ErrorModel:
+    """Return where to begin: as now, but in some doubt, whose slope is zero where it is zero."""
+    now = present(errors)
+    return replace(now, doubt=max(now.doubt, SOME_DOUBT))
+
+
+def loss(errors: Errors, model: ErrorModel) -> float:
+    """Return minus the mean log likelihood of a model, up to a constant."""
+    apart, spread = _apart(errors, errors.error, model)
+    z2 = (apart / spread) ** 2
+    return float(np.mean(np.log(spread) + (FREEDOM + 1) / 2 * np.log1p(z2 / FREEDOM)))
+
+
+def _apart(errors: Errors, error: Floats, model: ErrorModel) -> tuple[Floats, Floats]:
+    """Return errors on the scale where they are about symmetric, and their standard deviations."""
+    middle = errors.said - model.share * errors.bias
+    spread = slope(middle) * np.sqrt(_variance(errors, model))
+    return on_scale(middle) - on_scale(errors.said - error), spread
+
+
+def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
+    """Return the model under which the errors are most likely, with the quantiles they have."""
+    model = _fit_constants(errors, _first(errors) if start is None else start)
+    if errors.are_stated:
+        return _in_units(replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS)))
+    # What stands in for the growth of the halves is what suits all errors, their growth forgotten.
+    blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
+    found: Any = minimize_scalar(
+        lambda rate: loss(blind, replace(model, blind_growth=float(rate))),
+        bounds=(0.0, MOST_BLIND),
+        method="bounded",
+    )
+    model = _fit_constants(errors, replace(model, blind_growth=float(found.x)))
+    return replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS))
+
+
+def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
+    """Fit all that is free, each in units of its own so that steps of one size suit all."""
+    names = free(errors)
+    unit = np.array([0.1 if name == "scale" else 1.0 for name in names])
+
+    def made(values: Floats) -> ErrorModel:
+        held: dict[str, Any] = dict(zip(names, (values * unit).tolist(), strict=True))
+        return replace(start, **held)
+
+    def distance(values: Floats) -> float:
+        return loss(errors, made(values))
+
+    limits = [tuple(end / u for end in BOUNDS[name]) for name, u in zip(names, unit, strict=True)]
+    first: Any = np.array([np.clip(getattr(start, name), *BOUNDS[name]) for name in names]) / unit
+    # Twice, as the first search may end early where a constant comes near its limit.
+    for _ in range(2):
+        found: Any = minimize(distance, first, method="L-BFGS-B", bounds=limits)
+        first = found.x
+    return made(first)
+
+
+def _in_units(model: ErrorModel) -> ErrorModel:
+    """Return the same intervals by standard deviations of which 1.645 hold 90% of errors."""
+    unit = model.multiplier(CONFIDENCE) / float(ndtri((1 + CONFIDENCE) / 2))
+    return replace(
+        model,
+        stated=unit * model.stated,
+        doubt=unit * model.doubt,
+        quantiles=tuple(quantile / unit for quantile in model.quantiles),
+    )
+
+
+def _scaled(errors: Errors, model: ErrorModel) -> Floats:
+    """Absolute values of z; zero where an interval is open to that side."""
+    apart, spread = _apart(errors, errors.plain, model)
+    return np.where(errors.plain == 0, 0.0, np.abs(apart / spread))
+
+
+def _quantiles(errors: Errors, model: ErrorModel, levels: Sequence[float]) -> tuple[float, ...]:
+    # Up to the pilot's own size intervals take Student's.
+    found = np.quantile(_scaled(errors, model)[errors.reach > 0], levels)
+    found[0] = 0.0
+    return tuple(float(value) for value in found)
+
+
+def by_ratio(errors: Errors, model: ErrorModel, ratios: Sequence[float]) -> dict[str, float]:
+    """Return the quantile that intervals would take at each ratio alone."""
+    found = np.quantile(_scaled(errors, model), CONFIDENCE, axis=0)
+    return {f"{ratio:g}": round(float(q), 3) for ratio, q in zip(ratios, found, strict=True)}
+
+
+def standard_errors(
+    errors: Errors, model: ErrorModel, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, float]:
+    """Return the spread of each constant over fits to resampled problems."""
+    rng = np.random.default_rng([seed, len(errors.error)])
+    n, found = len(errors.error), []
+    for _ in range(whole_number(resamples, "resamples", 2)):
+        again = fit(errors.rows(rng.integers(n, size=n)), model)
+        held = {name: getattr(again, name) for name in named(errors.are_stated)}
+        found.append(held | {"quantile_90": again.multiplier(CONFIDENCE)})
+    return {
+        name: round(float(np.std([one[name] for one in found], ddof=1)), 4) for name in found[0]
+    }
+
+
+def named(are_stated: bool) -> tuple[str, ...]:
+    """Return the constants that a calibration sets, besides the quantiles."""
+    return STATED if are_stated else ("growth", "blind_growth", *PLAIN[1:])
+
+
+def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False) -> str:
+    """Return the model as it is pasted into `headcount.uncertainty.error_model`, with standard errors."""
+    lines = ["STATED_MODEL = replace(", "    MODEL,"] if are_stated else ["MODEL = ErrorModel("]
+    for name in named(are_stated):
+        lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")
+    quantiles = ", ".join(f"{value:.4g}" for value in model.quantiles)
+    # That of a stated error is 1.645 by choice of units.
+    known = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
+    lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{known}", ")"]
+    return "\n".join(lines)

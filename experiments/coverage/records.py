@@ -1,0 +1,318 @@
+"""What is kept of a pilot whose forecast is held against the truth, and how intervals are judged.
+
+Fitting is slow and judging is not. A record keeps what the pilot and its back-test say about
+errors, before anything learned is added, so that other constants in `headcount.uncertainty.intervals` can be
+judged without fitting again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.uncertainty import error_model
+from headcount.support.grids import either
+from headcount.uncertainty.intervals import assess
+from headcount.uncertainty.backtest import backtest
+from experiments.journal import Record
+from experiments.methods import rounded, stamp
+from headcount.uncertainty.error_model import ErrorModel
+from headcount.errors import HeadcountError, MissingExtraError, listening
+from headcount.estimators import Extrapolator, resolve
+from headcount.curves.observed import observe
+from headcount.pilot.pilot import Pilot
+from headcount.uncertainty.intervals import Uncertainty
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.9
+# What was aimed at: the share of intervals that hold the truth, over all pilots of a family and
+# for every single setting, and the mean width against the spread of the errors.
+GOOD = (0.85, 0.95)
+LEAST = 0.75
+WIDEST = 1.3
+SETS = ("new_set", "grown_set")
+# Code besides the estimators' that records depend on.
+CODE = (
+    "headcount.uncertainty.intervals",
+    "headcount.uncertainty.backtest",
+    "headcount.uncertainty.resampling",
+    "headcount.uncertainty.resampling",
+    "headcount.curves.observed",
+    "headcount.uncertainty.intervals",
+    "headcount.questions.risk.asymptotics",
+    "headcount.questions.risk.jackknife",
+)
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: int) -> Record:
+    """Forecast and back-test; return the estimates and what is known about their errors.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What the method may see.
+    estimator : Extrapolator
+        Not fitted; copies are.
+    classes : sequence of int
+        Numbers of classes asked about, none below the pilot's own.
+    seed : int
+        Of the back-test's draws.
+
+    Returns
+    -------
+    dict
+        ``accuracy`` at each number of classes, ``uncertainty`` (`Uncertainty.to_dict`, on a grid
+        of just these), the ratio ``supported`` by the back-test and ``seconds``; or ``refused``,
+        a sentence. ``notes`` has the warnings. What the back-test's refits said is kept too
+        (``steps``, and ``halves`` at the same numbers of classes), to try other models on.
+    """
+    start = time.perf_counter()
+    with listening() as heard:
+        outcome = _tried(pilot, estimator, classes, seed)
+    seconds = round(time.perf_counter() - start, 3)
+    return outcome | {"notes": sorted(set(heard)), "seconds": seconds}
+
+
+def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: int) -> Record:
+    try:
+        fitted = resolve(estimator).fit(pilot)
+        tested = backtest(pilot, method=estimator, classes=classes, random_state=seed)
+        accuracy = either(classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict)
+        known = at_classes(assess(pilot, tested, fitted), classes)
+    except MissingExtraError as error:
+        return {"refused": str(error), "again": True}
+    except HeadcountError as error:
+        return {"refused": str(error)}
+    if not np.isfinite(accuracy).all():
+        return {"refused": "it gave a forecast that is not a number."}
+    held = {
+        "classes": [int(k) for k in classes],
+        "accuracy": accuracy.tolist(),
+        "uncertainty": known.to_dict(),
+        "supported": tested.supported,
+        "steps": [
+            {"ratio": step.ratio, "forecasts": _short(step.forecasts)} for step in tested.steps
+        ],
+        "halves": [_short(row) for row in tested.halves[:, np.isin(tested.grid, classes)]],
+    }
+    del held["uncertainty"]["model"]  # judged under whatever is learned later
+    return held
+
+
+def _short(values: Any) -> list[float]:
+    return [rounded(value) for value in values]
+
+
+def at_classes(known: Uncertainty, classes: Sequence[int]) -> Uncertainty:
+    """Return the same errors on a grid of only some numbers of classes, which it must have."""
+    places = np.searchsorted(known.grid, classes)
+    assert (known.grid[places] == classes).all()
+    return replace(
+        known,
+        grid=known.grid[places],
+        observed_error=known.observed_error[places],
+        growth=None if known.growth is None else known.growth[places],
+        bias=known.bias[places],
+        stated=None if known.stated is None else known.stated[places],
+    )
+
+
+def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
+    """Return the errors that a record keeps, under a model; by default what is learned now."""
+    states = record["uncertainty"]["stated"] is not None
+    now = error_model.STATED_MODEL if states else error_model.MODEL
+    known = Uncertainty.from_dict(record["uncertainty"] | {"model": asdict(now)})
+    return known if model is None else known.under(model)
+
+
+def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
+    """Return a mark of the code that records depend on, for the keys of tasks.
+
+    Constants that only judging needs (`headcount.uncertainty.error_model`) are not in it, nor are comments.
+    Further modules may be named: those that pilots are drawn by.
+    """
+    whole = hashlib.sha256(stamp(estimator).encode())
+    # Learned weights lie beside the estimators and are not code.
+    for file in sorted((files("headcount.estimators") / "learned").iterdir(), key=str):
+        if file.is_file():
+            whole.update(file.read_bytes())
+    for name in (*CODE, *more):
+        source = inspect.getsource(import_module(name))
+        whole.update(ast.dump(ast.parse(source)).encode())
+    whole.update(repr(sorted(Uncertainty.__dataclass_fields__)).encode())
+    return whole.hexdigest()[:8]
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One interval, held against the truth.
+
+    Attributes
+    ----------
+    family, setting, pilot_classes, ratio
+        Where it belongs.
+    estimate, truth, lower, upper : float
+        What was forecast, what is so, and the interval.
+    sets : dict
+        For each kind of interval for one set, whether it held what was measured there.
+    """
+
+    family: str
+    setting: str
+    pilot_classes: int
+    ratio: float
+    estimate: float
+    truth: float
+    lower: float
+    upper: float
+    sets: Mapping[str, bool]
+
+
+def judge(
+    record: Record,
+    model: ErrorModel | None,
+    ratios: Sequence[float],
+    *,
+    family: str,
+    setting: str,
+    confidence: float = CONFIDENCE,
+) -> list[Judged]:
+    """Make the intervals of a record under a model, and hold them against the truth.
+
+    Parameters
+    ----------
+    record : dict
+        What `examined` returned, and ``truth`` at the same numbers of classes; where they were
+        drawn also ``sets``, accuracies measured on one set of each size by kind of interval, with
+        ``set_probes`` probes a class.
+    model : ErrorModel, optional
+        What was learned about errors; by default what is learned now.
+    ratios : sequence of float
+        k / K of each of its numbers of classes.
+    family, setting : str
+        Where it belongs.
+    confidence : float
+        Nominal share of intervals that hold the truth.
+    """
+    known, k, accuracy = errors_of(record, model), record["classes"], record["accuracy"]
+    lower, upper = known.band(accuracy, k, confidence)
+    held = {}
+    for kind, measured in record.get("sets", {}).items():
+        ends = known.band(accuracy, k, confidence, kind, record["set_probes"])
+        held[kind] = (ends[0] <= measured) & (measured <= ends[1])
+    return [
+        Judged(
+            family, setting, known.n_classes, ratio, accuracy[i], record["truth"][i],
+            float(lower[i]), float(upper[i]), {kind: bool(held[kind][i]) for kind in held},
+        )
+        for i, ratio in enumerate(ratios)
+    ]  # fmt: skip
+
+
+def cell(found: Sequence[Judged]) -> dict[str, Any]:
+    """Summarise intervals at one ratio.
+
+    The standard error of the coverage counts one more hit and one more miss than there were, so
+    that it is not zero where all intervals hold the truth. ``below`` and ``above`` are the shares
+    of truths on either side of their interval; ``spread`` is that of estimate minus truth from its
+    5% to its 95% quantile.
+
+    Examples
+    --------
+    >>> one = Judged("f", "s", 10, 2, 0.5, 0.4, 0.3, 0.6, {})
+    >>> two = replace(one, truth=0.7)
+    >>> found = cell([one, two])
+    >>> found["coverage"], found["above"], found["mean_width"], found["mean_error"]
+    (0.5, 0.5, 0.3, -0.05)
+    """
+    if not found:
+        return dict.fromkeys(CELL) | {"pilots": 0}
+    truth, lower, upper = (
+        np.array([getattr(one, name) for one in found]) for name in ("truth", "lower", "upper")
+    )
+    errors = np.array([one.estimate for one in found]) - truth
+    n, hit = len(found), (lower <= truth) & (truth <= upper)
+    cautious = (hit.sum() + 1) / (n + 2)
+    width, spread = np.mean(upper - lower), np.subtract(*np.quantile(errors, [0.95, 0.05]))
+    values: list[Any] = [
+        n, rounded(hit.mean()), rounded(np.sqrt(cautious * (1 - cautious) / n)),
+        rounded(np.mean(truth < lower)), rounded(np.mean(truth > upper)),
+        rounded(width), rounded(spread), rounded(width / spread) if spread > 0 else None,
+        rounded(errors.mean()), rounded(truth.mean()),
+    ]  # fmt: skip
+    for kind in SETS:
+        held = [one.sets[kind] for one in found if kind in one.sets]
+        values.append(rounded(np.mean(held)) if held else None)
+    return dict(zip(CELL, values, strict=True))
+
+
+CELL = (
+    "pilots", "coverage", "standard_error", "below", "above", "mean_width", "spread",
+    "width_ratio", "mean_error", "mean_truth", *SETS,
+)  # fmt: skip
+
+
+def cells(found: Sequence[Judged]) -> list[dict[str, Any]]:
+    """Return a row for each family and ratio, then one for each setting and ratio.
+
+    Those of families have the ``lowest`` coverage of their settings, and what misses its target.
+    """
+    singles: dict[tuple[str, str, int, float], list[Judged]] = {}
+    pooled: dict[tuple[str, float], list[Judged]] = {}
+    for one in found:
+        place = (one.family, one.setting, one.pilot_classes, one.ratio)
+        singles.setdefault(place, []).append(one)
+        pooled.setdefault((one.family, one.ratio), []).append(one)
+    rows: list[dict[str, Any]] = [
+        {"family": family, "setting": setting, "pilot_classes": size, "ratio": ratio}
+        | {"lowest": None, "missed": ""}
+        | cell(held)
+        for (family, setting, size, ratio), held in singles.items()
+    ]
+    whole = []
+    for (family, ratio), held in pooled.items():
+        covered = [
+            row["coverage"] for row in rows if (row["family"], row["ratio"]) == (family, ratio)
+        ]
+        made = cell(held)
+        whole.append(
+            {"family": family, "setting": "all", "pilot_classes": None, "ratio": ratio}
+            | {"lowest": min(covered), "missed": missed(made, min(covered))}
+            | made
+        )
+    return whole + rows
+
+
+def missed(made: Mapping[str, Any], lowest: float) -> str:
+    """Return which targets the intervals of a family miss, in words; nothing where all are met.
+
+    Examples
+    --------
+    >>> missed({"coverage": 0.97, "width_ratio": 1.2}, lowest=0.7)
+    'covers too often, a setting is below 75%'
+    """
+    low, high = GOOD
+    reasons = {
+        "covers too seldom": made["coverage"] < low,
+        "covers too often": made["coverage"] > high,
+        "too wide": made["width_ratio"] is None or made["width_ratio"] > WIDEST,
+        f"a setting is below {LEAST:.0%}": lowest < LEAST,
+    }
+    return ", ".join(reason for reason, holds in reasons.items() if holds)

@@ -1,0 +1,392 @@
+"""The network behind the default forecast, and its training, in torch.
+
+It is small: a network looks at each probe; what it finds is averaged within classes, then mean and
+spread over classes are taken (so that no order matters) and joined with what is known of the whole
+pilot into a context. Knowing the context, a second network says of each probe how likely it is
+right among more classes, for which random problems have a truth of their own (the fresh classes
+that beat it). The mean of that over probes, the base fit and a last network give the forecast, and
+the spread of its error. `headcount.estimators.auto.network` runs it in NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.problems.worlds import torch_module
+from headcount.estimators.auto.features import N_FEATURES, N_GLOBALS, N_LOSSES, RATIOS
+
+WIDTHS = {"probe": 128, "found": 64, "context": 64, "second": 160, "last": 256}
+CLIP = 6.0  # standardised features beyond are as good as this
+N_RATIOS = len(RATIOS)
+# What an error weighs at each ratio.
+EMPHASIS = (0.4, 0.4, 0.5, 1.0, 1.5, 1.5, 1.5, 1.5, 1.0, 0.8)
+PROBES_A_STEP = 400_000
+WITHOUT_SCORES = 0.15  # share of what is shown from losses alone
+SMALL = 0.01  # squared error, times classes, below which a problem matters less
+PROBE_PART, SPREAD_PART, BEND_PART = 0.5, 0.05, 1e-3
+DECAY = 0.999  # of the average of weights
+WARM = 300  # steps over which the learning rate rises
+PACE = (10, 60)  # steps between which the time a step takes is measured
+LATE = 1.1
+EFFECTIVE = -4  # place of the log of the number of classes with probes
+
+
+@dataclass(frozen=True)
+class Group:
+    """Problems of one size with their truths; tensors on the training device.
+
+    Attributes
+    ----------
+    probes : tensor (B, C, r, features), float16
+    chances : tensor (B, C, r, ratios), float16
+        How likely each probe is right at each ratio, from fresh classes.
+    whole, base, truth : tensor (B, .)
+        What is known of each pilot, the base fit on the logit scale, true accuracies.
+    known : tensor (ratios,)
+        One where the truth is known, else zero.
+    """
+
+    probes: Any
+    chances: Any
+    whole: Any
+    base: Any
+    truth: Any
+    known: Any
+
+    @classmethod
+    def read(cls, path: Path, device: Any) -> Group:
+        """Read what `experiments.training.learn` wrote."""
+        held = torch_module().load(path, map_location=device, weights_only=True)
+        return cls(**held)
+
+    @property
+    def n_probes(self) -> int:
+        """Probes of one problem."""
+        return int(self.probes.shape[1] * self.probes.shape[2])
+
+
+Shown = tuple[Group, slice]  # some problems of a group
+
+
+def make_network(means: dict[str, Any]) -> Any:
+    """Return a fresh network that standardises its input with fixed means and spreads."""
+    torch = torch_module()
+    nn = torch.nn
+    w = WIDTHS
+
+    class Network(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            for name, value in means.items():
+                self.register_buffer(name, value)
+            self.probe1 = nn.Linear(N_FEATURES, w["probe"])
+            self.probe2 = nn.Linear(w["probe"], w["probe"])
+            self.probe3 = nn.Linear(w["probe"], w["found"])
+            self.context1 = nn.Linear(2 * w["found"] + N_GLOBALS, w["probe"])
+            self.context2 = nn.Linear(w["probe"], w["context"])
+            self.second1 = nn.Linear(N_FEATURES, w["second"])
+            self.second1c = nn.Linear(w["context"], w["second"], bias=False)
+            self.second2 = nn.Linear(w["second"], w["second"])
+            self.second3 = nn.Linear(w["second"], N_RATIOS + w["found"])
+            joined = 2 * w["found"] + w["context"] + N_GLOBALS + N_RATIOS
+            self.last1 = nn.Linear(joined, w["last"])
+            self.last2 = nn.Linear(w["last"], w["last"])
+            self.last3 = nn.Linear(w["last"], 3 * N_RATIOS)
+            nn.init.zeros_(self.last3.weight)
+            nn.init.zeros_(self.last3.bias)
+
+        def forward(self, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+            return _forward(self, parts)
+
+    return Network()
+
+
+def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+    """Return forecasts and log spreads (B, ratios) of all parts, and logits of their probes.
+
+    A part is the probes (B, C, r, features), whole and base of problems of one size; what looks at
+    single probes looks at those of all parts at once.
+    """
+    torch = torch_module()
+    silu = torch.nn.functional.silu
+    sizes = [part[0].shape[:3] for part in parts]
+    lengths = [math.prod(size) for size in sizes]
+    flat = torch.cat([part[0].reshape(-1, N_FEATURES) for part in parts]).float()
+    x = ((flat - net.probe_mean) / net.probe_spread).clamp(-CLIP, CLIP)
+    whole = torch.cat([part[1] for part in parts]).float()
+    g = ((whole - net.whole_mean) / net.whole_spread).clamp(-CLIP, CLIP)
+    base = torch.cat([part[2] for part in parts]).float()
+
+    def pooled(values: Any) -> Any:
+        made = []
+        for part, size in zip(values.split(lengths), sizes, strict=True):
+            classes = part.reshape(*size, -1).float().mean(dim=2)
+            mean = classes.mean(dim=1)
+            spread = (classes - mean[:, None]).square().mean(dim=1).add(1e-6).sqrt()
+            made.append(torch.cat([mean, spread], dim=1))
+        return torch.cat(made)
+
+    found = net.probe3(silu(net.probe2(silu(net.probe1(x)))))
+    context = silu(net.context1(torch.cat([pooled(found), g], dim=1)))
+    context = silu(net.context2(context)).float()
+    each = torch.tensor(
+        [size[1] * size[2] for size in sizes for _ in range(size[0])], device=x.device
+    )
+    row = torch.arange(len(base), device=x.device).repeat_interleave(each, output_size=len(x))
+    second = silu(net.second1(x) + net.second1c(context)[row])
+    second = silu(net.second2(second)) + second
+    out = net.second3(second).float()
+    chances = out[:, :N_RATIOS] + base[row]
+    mean = pooled(torch.sigmoid(chances))[:, :N_RATIOS].clamp(1e-5, 1 - 1e-5)
+    ahead = torch.log(mean) - torch.log1p(-mean) - base
+    joined = torch.cat([pooled(out[:, N_RATIOS:]), context, g, ahead], dim=1)
+    last = silu(net.last1(joined))
+    last = silu(net.last2(last)) + last
+    shift, gate, spread = net.last3(last).float().chunk(3, dim=1)
+    return base + torch.sigmoid(gate) * ahead + shift, spread, chances
+
+
+def losses_alone(probes: Any, whole: Any) -> tuple[Any, Any]:
+    """Return what would be known without scores."""
+    bare = probes.clone()
+    bare[..., N_LOSSES - 1 :] = 0
+    rest = whole.clone()
+    rest[:, -1] = 0
+    return bare, rest
+
+
+def standards(groups: Sequence[Group]) -> dict[str, Any]:
+    """Return means and spreads of all features over some problems, sizes being spread evenly."""
+    torch = torch_module()
+    rows = [group.probes.flatten(0, 2).float() for group in groups]
+    probes = torch.cat([part[:: max(1, len(part) // 4096)] for part in rows])
+    whole = torch.cat([group.whole for group in groups]).float()
+    made: dict[str, Any] = {}
+    for name, values in (("probe", probes), ("whole", whole)):
+        made[f"{name}_mean"] = values.mean(dim=0)
+        made[f"{name}_spread"] = values.std(dim=0).clamp(min=0.05)
+    # The flag whether there are scores is kept as it is.
+    for name, at in (("probe", N_LOSSES - 1), ("whole", N_GLOBALS - 1)):
+        made[f"{name}_mean"][at], made[f"{name}_spread"][at] = 0.0, 1.0
+    return made
+
+
+def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Shown]]:
+    """Yield, without end, groups and rows of them that are shown together."""
+    while True:
+        chunks: list[tuple[int, slice]] = []
+        for number, group in enumerate(groups):
+            size = max(1, min(len(group.base), PROBES_A_STEP // (2 * group.n_probes)))
+            offset = int(rng.integers(size))
+            edges = [0, *range(offset, len(group.base), size), len(group.base)]
+            chunks += [(number, slice(a, b)) for a, b in pairwise(edges) if b > a]
+        held: list[Shown] = []
+        total = 0
+        for at in rng.permutation(len(chunks)):
+            number, rows = chunks[at]
+            held.append((groups[number], rows))
+            total += groups[number].n_probes * (rows.stop - rows.start)
+            if total >= PROBES_A_STEP:
+                yield held
+                held, total = [], 0
+        if held:
+            yield held
+
+
+def objective(net: Any, held: Sequence[Shown], bare: Sequence[bool]) -> tuple[Any, Any]:
+    """Return what training lowers, and the root mean square error times root K of each problem."""
+    torch = torch_module()
+    parts = [_part(group, rows, alone) for (group, rows), alone in zip(held, bare, strict=True)]
+    forecast, log_spread, chances = net(parts)
+    sizes = [rows.stop - rows.start for _, rows in held]
+    known = torch.cat(
+        [group.known.expand(size, -1) for (group, _), size in zip(held, sizes, strict=True)]
+    )
+    emphasis = torch.tensor(EMPHASIS, device=known.device)
+    truth = torch.cat([group.truth[rows] for group, rows in held])
+    weight = emphasis * known
+    weight = weight / weight.sum(dim=1, keepdim=True)
+    n_effective = torch.cat([group.whole[rows, EFFECTIVE] for group, rows in held]).exp()
+    error = (weight * (torch.sigmoid(forecast) - truth).square()).sum(dim=1) * n_effective
+    # A norm rather than a square: means of root mean square errors are what is judged.
+    total = (error + SMALL).sqrt().mean()
+    total = total + PROBE_PART * _single(chances, held, sizes, emphasis)
+    total = total + SPREAD_PART * _unlikely(forecast, log_spread, truth, known)
+    bend = (forecast - torch.cat([part[2] for part in parts])).diff(dim=1).diff(dim=1)
+    return total + BEND_PART * bend.square().mean(), error.detach().sqrt()
+
+
+def _part(group: Group, rows: slice, alone: bool) -> tuple[Any, Any, Any]:
+    probes, whole = group.probes[rows], group.whole[rows]
+    if alone:
+        probes, whole = losses_alone(probes, whole)
+    return probes, whole, group.base[rows]
+
+
+def _single(chances: Any, held: Sequence[Shown], sizes: Sequence[int], emphasis: Any) -> Any:
+    """Return the cross-entropy of single probes' chances."""
+    torch = torch_module()
+    targets = torch.cat([group.chances[rows].flatten(0, 2) for group, rows in held]).float()
+    shown = torch.cat(
+        [
+            group.known.expand(size * group.n_probes, -1)
+            for (group, _), size in zip(held, sizes, strict=True)
+        ]
+    )
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits
+    return (entropy(chances, targets, reduction="none") * shown * emphasis).mean()
+
+
+def _unlikely(forecast: Any, log_spread: Any, truth: Any, known: Any) -> Any:
+    """Return minus the log-likelihood of the errors, of which only the spread learns."""
+    torch = torch_module()
+    ratio = (smoothed_logit(truth) - forecast.detach()) * torch.exp(-log_spread)
+    return (known * (0.5 * ratio.square().clamp(max=50) + log_spread)).sum(dim=1).mean()
+
+
+def smoothed_logit(truth: Any) -> Any:
+    """Return the logit of a truth that rests on a few thousand probes: never infinite."""
+    return torch_module().logit((truth * 4096 + 0.5) / 4097)
+
+
+def train(
+    groups: Sequence[Group],
+    *,
+    seed: int,
+    seconds: float,
+    save: Path,
+    n_steps: int | None = None,
+    rate: float = 1.5e-3,
+    judge: Any = None,
+    every: float = 60.0,
+) -> Any:
+    """Train one network and return the average of its weights.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        What to learn from.
+    seed : int
+        Of first weights and of the order of problems.
+    seconds : float
+        Time to spend, from which the number of steps follows, unless `n_steps` is given.
+    save : Path
+        Where to keep the state; goes on from there if it exists.
+    n_steps : int, optional
+        Number of steps.
+    rate : float
+        Largest learning rate.
+    judge : callable, optional
+        Called with the average network whenever the state is kept.
+    every : float
+        Seconds between two saves.
+    """
+    torch = torch_module()
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    run = _Run(standards([groups[i] for i in rng.permutation(len(groups))[:200]]), groups, rate)
+    run.n_steps = n_steps
+    if save.exists():
+        run.load(save)
+        rng = np.random.default_rng([seed, run.step])
+    begun = saved = time.perf_counter()
+    first, heard = run.step, []
+    for held in steps(groups, rng):
+        now = time.perf_counter()
+        if run.step == first + PACE[0]:
+            paced = now
+        if run.step == first + PACE[1] and run.n_steps is None:
+            each = (now - paced) / (PACE[1] - PACE[0])
+            run.n_steps = run.step + max(1, int((seconds - (now - begun)) / each))
+        if run.n_steps is not None and run.step >= run.n_steps:
+            break
+        if now - begun > LATE * seconds and n_steps is None:
+            break
+        heard.append(run.learn(held, (rng.random(len(held)) < WITHOUT_SCORES).tolist()))
+        if now - saved > every:
+            saved = now
+            run.keep(save)
+            recent = float(torch.cat(heard).mean())
+            heard = []
+            print(f"seed {seed} step {run.step}/{run.n_steps} {now - begun:.0f} s {recent:.4f}")
+            if judge is not None:
+                judge(run.average)
+    run.keep(save)
+    return run.average
+
+
+class _Run:
+    """A network in training, the average of its weights, and how far it has come."""
+
+    def __init__(self, means: dict[str, Any], groups: Sequence[Group], rate: float) -> None:
+        torch = torch_module()
+        self.device = groups[0].base.device
+        self.net = make_network(means).to(self.device)
+        self.average = make_network(means).to(self.device)
+        self.average.load_state_dict(self.net.state_dict())
+        self.rate = rate
+        self.optimiser = torch.optim.AdamW(
+            self.net.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.99)
+        )
+        self.step = 0
+        self.n_steps: int | None = None
+
+    def learn(self, held: Sequence[Shown], bare: Sequence[bool]) -> Any:
+        """Take one step and return the errors before it."""
+        torch = torch_module()
+        done = min(1.0, self.step / (self.n_steps or 10**9))
+        slow = min(1.0, (self.step + 1) / WARM) * 0.5 * (1 + math.cos(math.pi * done))
+        for part in self.optimiser.param_groups:
+            part["lr"] = self.rate * max(slow, 1e-3)
+        on_gpu = self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
+            value, error = objective(self.net, held, bare)
+        self.optimiser.zero_grad(set_to_none=True)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        self.optimiser.step()
+        decay = min(DECAY, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            both = zip(self.average.parameters(), self.net.parameters(), strict=True)
+            for mean, own in both:
+                mean.lerp_(own, 1 - decay)
+        self.step += 1
+        return error
+
+    def keep(self, path: Path) -> None:
+        """Write everything needed to go on."""
+        state = {
+            "net": self.net.state_dict(),
+            "average": self.average.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "step": self.step,
+            "n_steps": self.n_steps,
+        }
+        torch_module().save(state, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from what was kept."""
+        held = torch_module().load(path, map_location=self.device, weights_only=True)
+        self.net.load_state_dict(held["net"])
+        self.average.load_state_dict(held["average"])
+        self.optimiser.load_state_dict(held["optimiser"])
+        self.step, self.n_steps = held["step"], held["n_steps"]
+
+
+def weights(net: Any) -> dict[str, Any]:
+    """Return the weights of a network as arrays: half precision, but for the fixed standards."""
+    made = {}
+    for name, value in net.state_dict().items():
+        array = value.detach().cpu().numpy()
+        fixed = name.startswith(("probe_", "whole_"))
+        made[name] = array.astype(np.float32 if fixed else np.float16)
+    return made

@@ -1,0 +1,351 @@
+"""The yardstick: the default forecast beside every published method.
+
+Random pilots of (a) the simulations of paper 001, (b) real sets, whose observed curve is the truth,
+and (c) random problems of our own, from families that the default learned on and from families
+held out. What is judged is the root mean squared error over all k from 2 on, averaged over pilots;
+the *oracle*, to whom every pilot probe's U is known, is the floor.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headcount.support.validation import whole_number
+from experiments.yardstick import targets as judge
+from experiments.yardstick.places import (
+    HELD_OUT,
+    NAME,
+    PROBLEMS,
+    REAL,
+    SIMULATIONS,
+    Place,
+    chosen_parts,
+    problem_places,
+    real_places,
+    simulated_places,
+)
+from experiments.yardstick.targets import AUTO, CLEANEX, Stratum
+from experiments.yardstick.tasks import ORACLE, Job, tasks
+from experiments.journal import Record
+from experiments.methods import Methods, chosen, rounded
+from experiments.results import Results
+from experiments.runner import JOURNAL, Settings, conduct
+from headcount.errors import DataError, ParameterError
+from headcount.pilot.loading.safe_arrays import existing, read_text
+
+METHODS = (AUTO, "probit-normal", *judge.PUBLISHED)
+STAND_IN = "cleanex-fast"
+KEPT_HERE = "cleanex.jsonl"
+SAME = 1e-5  # between two oracles' RMSE on the same pilots: only rounding
+
+# What each method said at each place, pilot by pilot.
+Found = dict[Place, dict[str, list[Record]]]
+
+
+def methods_named(names: Sequence[str]) -> dict[str, Any]:
+    """Return estimators by name; "auto" is the learned default, whatever the default may be."""
+    from headcount.estimators.auto.auto import Auto
+
+    return {name: Auto() if name == AUTO else held for name, held in chosen(names).items()}
+
+
+def compare(
+    settings: Settings,
+    *,
+    data: Path | None = None,
+    parts: Sequence[str] | None = None,
+    methods: Methods | None = None,
+    fewer: Mapping[str, int] | None = None,
+    pilots: int | None = None,
+    kept: Sequence[Path] | None = None,
+    places: Sequence[Place] | None = None,
+) -> Results:
+    """Hold forecasts against the truth, on the same pilots for every method.
+
+    Parameters
+    ----------
+    settings : Settings
+        Where to write, seed and workers.
+    data : path, optional
+        Folder of the real sets.
+    parts : sequence of str, optional
+        Of ``simulations``, ``real``, ``problems`` and ``held-out``; by default all that there are
+        data for.
+    methods : mapping, optional
+        Estimators by name. By default the default, probit-normal and the published ones, of which
+        CleaneX is not run: `cleanex-fast` stands in where no rows of it are kept, though not on
+        random problems.
+    fewer : mapping, optional
+        Smaller numbers of pilots of each place for slow methods, by name.
+    pilots : int, optional
+        Pilots of each place, at most.
+    kept : sequence of path, optional
+        Journals of other runs, of `headcount bench cleanex` or of this command, that hold rows of
+        CleaneX for the same pilots; those are not done again. By default ``cleanex.jsonl`` in the
+        folder of the results and the journal of `headcount bench cleanex` beside that folder.
+    places : sequence of Place, optional
+        In place of all those of the parts.
+
+    Returns
+    -------
+    Results
+        A row for each place and method. Under ``groups`` in the details are the means over each
+        part, under ``families`` the default beside the best published method of each family, under
+        ``targets`` what was aimed at.
+    """
+    named, fewer = methods is not None, dict(fewer or {})
+    wanted = methods_named(METHODS) if methods is None else dict(methods)
+    _check(wanted, fewer, named)
+    run_parts = chosen_parts(parts, data)
+    found_places = _places(run_parts, data) if places is None else list(places)
+    if pilots is not None:
+        most = whole_number(pilots, "--pilots", 1)
+        found_places = [replace(p, pilots=min(p.pilots, most)) for p in found_places]
+    shelf = _shelf(settings, kept)
+    here = {
+        place: _to_run(place, wanted, named, shelf, fewer) for place in found_places
+    }  # fmt: skip
+    work = tasks(found_places, here, fewer, settings.seed)
+    # All that outcomes depend on is in the keys, so that parts can be run one after another.
+    records, run = conduct(NAME, list(work.values()), {}, settings)
+    found = _collected(found_places, here, dict(zip(work, records, strict=True)))
+    # What an earlier run into the same folder says about CleaneX counts too.
+    own = Shelf.read(settings.output / JOURNAL, settings.seed)
+    taken, left_out = _add_kept(found, [*shelf, own])
+    strata = [
+        Stratum(p.part, p.family, p.k1, {n: [r.get("rmse") for r in rs] for n, rs in held.items()})
+        for p, held in found.items()
+    ]
+    return Results(
+        bench=NAME,
+        about=_about(strata),
+        seed=settings.seed,
+        options={
+            "parts": list(dict.fromkeys(place.part for place in found_places)),
+            "methods": list(wanted),
+            "fewer_pilots": fewer,
+            "pilots": pilots,
+        },
+        rows=[_row(place, name, said, taken) for place, held in found.items()
+              for name, said in held.items()],
+        details={
+            "groups": judge.groups(strata),
+            "targets": judge.targets(strata),
+            "families": judge.families(strata),
+            "families_by_size": judge.families(strata, by_size=True),
+            "kept": [{"place": p.key, "method": n, "from": said} for (p, n), said in taken.items()],
+            "left_out": left_out,
+            "notes": _notes(found),
+            "pilots": [_detail(stratum) for stratum in strata],
+        },
+        run=run,
+    )  # fmt: skip
+
+
+def _places(parts: Sequence[str], data: Path | None) -> list[Place]:
+    found: list[Place] = []
+    for part in parts:
+        if part == SIMULATIONS:
+            found += simulated_places()
+        elif part == REAL:
+            assert data is not None  # checked with the parts
+            found += real_places(data)
+        else:
+            found += problem_places(part)
+    return found
+
+
+def _check(methods: Mapping[str, Any], fewer: Mapping[str, int], named: bool) -> None:
+    for name, count in fewer.items():
+        whole_number(count, "--fewer-pilots", 1)
+        if name not in methods and (named or name != STAND_IN):
+            raise ParameterError(f"--fewer-pilots names {name!r}, which is not among the methods.")
+
+
+def _to_run(
+    place: Place,
+    methods: Methods,
+    named: bool,
+    shelf: Sequence[Shelf],
+    fewer: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the methods to run at a place: not CleaneX where its rows are kept."""
+
+    def is_kept(name: str) -> bool:
+        count = min(place.pilots, fewer.get(name, place.pilots))
+        return any(len(held.find(place, name)[0]) >= count for held in shelf)
+
+    found = {
+        name: estimator
+        for name, estimator in methods.items()
+        if name not in CLEANEX or not is_kept(name)
+    }
+    own = place.part in (PROBLEMS, HELD_OUT)
+    if not named and not own and not any(is_kept(name) for name in CLEANEX):
+        found |= chosen([STAND_IN])
+    return found
+
+
+# -- rows of CleaneX from other runs ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What the journal of another run holds of CleaneX and of the oracle.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, with its folder's.
+    rows : dict
+        For each place and method as the journal names them, the method's mark and its records.
+    """
+
+    name: str
+    rows: Mapping[tuple[str, str], tuple[str, list[Record]]]
+
+    @classmethod
+    def read(cls, path: Path, seed: int) -> Shelf | None:
+        """Read a journal; None where it belongs to another seed, whose pilots are others."""
+        lines = read_text(existing(path)).splitlines(keepends=True)
+        rows: dict[tuple[str, str], tuple[str, list[Record]]] = {}
+        try:
+            if json.loads(lines[0])["identity"]["seed"] != seed:
+                return None
+            for line in lines[1:]:
+                if not line.endswith("\n"):
+                    continue  # left unfinished by a run that was stopped
+                entry = json.loads(line)
+                match = re.fullmatch(r"(.+)/all \d+/([^/]+)", entry["key"])
+                if match is None:
+                    continue
+                method, _, mark = match[2].partition("@")
+                if method in (*CLEANEX, ORACLE):
+                    rows[match[1], method] = (mark, entry["record"]["repeats"])
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise DataError(f"{path.name} is not the journal of an experiment.") from error
+        return cls(f"{path.resolve().parent.name}/{path.name}", rows)
+
+    def find(self, place: Place, method: str) -> tuple[list[Record], str]:
+        """Return a method's records at a place, by pilot, and its mark; none where it has none."""
+        for key in (f"{NAME}/{place.key}", place.other_key):
+            if key is not None and (key, method) in self.rows:
+                mark, records = self.rows[key, method]
+                return records[: place.pilots], mark
+        return [], ""
+
+
+def _shelf(settings: Settings, kept: Sequence[Path] | None) -> list[Shelf]:
+    if kept is None:
+        usual = (settings.output / KEPT_HERE, settings.output.parent / "cleanex" / JOURNAL)
+        read = [Shelf.read(path, settings.seed) for path in usual if path.exists()]
+        return [held for held in read if held is not None]
+    found = []
+    for path in kept:
+        held = Shelf.read(path, settings.seed)
+        if held is None:
+            raise ParameterError(
+                f"{path.name} was made with another seed, so its pilots are others; "
+                "name another --cleanex, or run with its seed."
+            )
+        found.append(held)
+    return found
+
+
+def _add_kept(
+    found: Found, shelf: Iterable[Shelf | None]
+) -> tuple[dict[tuple[Place, str], str], list[str]]:
+    """Add kept rows of CleaneX where there are none; say whence, and which are of other pilots.
+
+    That pilots are the same is seen from the oracle, whose errors must be the same then.
+    """
+    taken: dict[tuple[Place, str], str] = {}
+    left_out: list[str] = []
+    for held in shelf:
+        if held is None:
+            continue
+        for place, said in found.items():
+            for name in CLEANEX:
+                records, mark = held.find(place, name)
+                if not records or name in said:
+                    continue
+                if not _same(held.find(place, ORACLE)[0], said[ORACLE], len(records)):
+                    left_out.append(f"{place.key}/{name} in {held.name}")
+                    continue
+                said[name] = records
+                taken[place, name] = f"{held.name}, {name}@{mark}"
+    return taken, left_out
+
+
+def _same(theirs: Sequence[Record], ours: Sequence[Record], n: int) -> bool:
+    if len(theirs) < n:
+        return False
+    pairs = zip(theirs[:n], ours[:n], strict=True)
+    return all(abs(a["rmse"] - b["rmse"]) <= SAME for a, b in pairs)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _collected(
+    places: Sequence[Place], methods: Mapping[Place, Methods], records: Mapping[Job, Record]
+) -> Found:
+    found: Found = {place: {name: [] for name in (ORACLE, *methods[place])} for place in places}
+    # Tasks of one method and place were set up in the order of the pilots.
+    for job, record in records.items():
+        found[job.place][job.method] += [record] if job.repeat is not None else record["repeats"]
+    return found
+
+
+def _row(
+    place: Place, method: str, records: Sequence[Record], taken: Mapping[tuple[Place, str], str]
+) -> dict[str, Any]:
+    errors = {method: [record.get("rmse") for record in records]}
+    held = judge.summary([Stratum(place.part, place.family, place.k1, errors)], method)
+    del held["auto_there"]  # it is the only method here
+    answers = [record for record in records if "rmse" in record]
+    seconds = [record["seconds"] for record in answers if record["seconds"] is not None]
+    return {
+        "part": place.part,
+        "family": place.family,
+        "k1": place.k1,
+        "k2": place.k2,
+        "method": method,
+        **held,
+        "error_at_k2": rounded(np.mean([r["error"] for r in answers])) if answers else None,
+        "seconds": round(float(np.mean(seconds)), 4) if seconds else None,
+        "taken_from": taken.get((place, method), ""),
+        "why_refused": next((r["refused"] for r in records if "refused" in r), ""),
+    }
+
+
+def _detail(stratum: Stratum) -> dict[str, Any]:
+    return {
+        "part": stratum.part,
+        "family": stratum.family,
+        "k1": stratum.k1,
+        "rmse": {name: list(values) for name, values in stratum.errors.items()},
+    }
+
+
+def _notes(found: Found) -> list[str]:
+    heard = {note for held in found.values() for said in held.values() for r in said
+             for note in r.get("notes", ())}  # fmt: skip
+    return sorted(heard)[:20]
+
+
+def _about(strata: Sequence[Stratum]) -> str:
+    total = sum(len(stratum.errors[ORACLE]) for stratum in strata)
+    return (
+        f"Forecasts from {total:,} random pilots of {len(strata)} kinds, held against the truth: "
+        "root mean squared error over all numbers of classes from 2 on, averaged over pilots. "
+        "auto_there is the mean of auto on the pilots that a method answered; the oracle knows "
+        "the favorability of every probe of the pilot."
+    )

@@ -1,0 +1,396 @@
+"""The command line: one sub-command per question."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount import __version__
+from headcount.cli import terminal
+from headcount.cli.backtest import backtest
+from experiments.app import bench_app
+from headcount.cli.capacity import capacity
+from headcount.cli.options import (
+    AsCsv,
+    AsJson,
+    Classes,
+    Confidence,
+    ErrorRate,
+    Intervals,
+    Jobs,
+    Method,
+    Note,
+    Plot,
+    Report,
+    Seed,
+    Title,
+    check_error_rate,
+    check_plot,
+    check_report,
+    numbers_of,
+    one_format,
+    write_page,
+)
+from headcount.cli.compare import compare
+from headcount.errors import HeadcountError, ParameterError, listening
+from headcount.cli.gate import gate
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.cli.plan import plan
+from headcount.cli.risk import risk
+from headcount.support.workers import doing
+from headcount.support.words import counted, percent, percent_range
+
+if TYPE_CHECKING:
+    from headcount.questions.forecast import Forecast
+    from headcount.pilot.pilot import Pilot
+
+NO_ANSWER, INTERRUPTED, UNREAD = 2, 130, 141
+TRACEBACK = "HEADCOUNT_TRACEBACK"
+
+app = typer.Typer(
+    name="headcount",
+    help="How well will your recogniser do when there are many more classes?",
+    epilog="Start with: headcount demo",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+app.add_typer(bench_app, name="bench")
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Forecast how well a recogniser will do when there are many more classes."""
+    if version:
+        terminal.say(f"headcount {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+@reads_pilot
+def forecast(
+    context: typer.Context,
+    pilot: PilotFiles,
+    classes: Classes,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    intervals: Intervals = True,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    plot: Plot = None,
+    report: Report = None,
+    title: Title = None,
+    note: Note = None,
+    other_methods: Annotated[
+        bool,
+        typer.Option("--other-methods", help="Show what other quick methods say in the report."),
+    ] = False,
+    error_rate: ErrorRate = False,
+) -> None:
+    """Forecast accuracy at numbers of classes you have not measured.
+
+    For example:
+
+    headcount forecast scores.npz --classes 1000,10000
+
+    headcount forecast probes.npy --labels who.txt --gallery enrolled.npy --metric cosine
+    --classes 50000
+
+    headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
+
+    headcount forecast scores.npz --classes 10000 --report forecast.html --title "Gate 1"
+    --noun person/people --probe-noun photo/photos
+    """
+    from headcount.questions.forecast import forecast as make_forecast
+
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
+    check_plot(plot, pilot.inputs)
+    check_report(report, pilot.inputs, title, note)
+    if other_methods and report is None:
+        raise ParameterError("--other-methods is about the report; add --report report.html.")
+    with terminal.progress("Forecasting"), listening() as heard:
+        data = pilot.load()
+        result = make_forecast(
+            data,
+            classes=asked,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+            intervals=intervals,
+        )
+        write_page(
+            report,
+            context,
+            pilot.inputs,
+            result,
+            warnings=heard,
+            title=title,
+            note=note,
+            error_rate=error_rate,
+            other_methods=other_methods,
+        )
+        if plot is not None:
+            result.save(plot, error_rate=error_rate)
+    if as_json:
+        answer = result.to_dict() | {"warnings": heard}
+        terminal.show_json(answer)
+    elif as_csv:
+        terminal.put(result.to_csv())
+    else:
+        _show_forecast(result)
+
+
+@app.command()
+@reads_pilot
+def observe(
+    pilot: PilotFiles,
+    classes: Annotated[
+        str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Also: true class among the best so many.")] = 5,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show what the pilot itself says: a summary, and exact accuracy up to its own size.
+
+    For example:
+
+    headcount observe scores.npz --classes 10,100,500
+    """
+    from headcount.support.validation import whole_number
+    from headcount.curves.observed import observe as make_curve
+
+    one_format(as_json, as_csv)
+    top = whole_number(top, "--top", 1)
+    asked = None if classes is None else numbers_of(classes)
+    with terminal.progress("Looking at the pilot"), listening() as heard:
+        data = pilot.load()
+        curve = make_curve(data)
+        asked = asked or _ladder(curve.n_classes)
+        columns = {
+            "classes": [float(k) for k in asked],
+            "accuracy": curve.accuracy(asked).tolist(),
+            f"top_{top}": curve.top(top, asked).tolist(),
+            "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
+            "median_rank": curve.median_rank(asked).tolist(),
+        }
+        if not curve.exact:
+            lower, upper = curve.bounds(asked)
+            columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
+        summary = data.summary() if not (as_json or as_csv) else None
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    for row in rows:
+        row["classes"] = int(row["classes"])
+        row["median_rank"] = int(row["median_rank"])
+    if as_json:
+        terminal.show_json(_observed_json(data, rows) | {"warnings": heard})
+    elif as_csv:
+        lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
+        terminal.put("\n".join(lines) + "\n")
+    else:
+        terminal.say(str(summary))
+        _show_observed(rows, top)
+
+
+app.command()(capacity)
+app.command()(backtest)
+app.command()(compare)
+app.command()(plan)
+app.command()(gate)
+app.command()(risk)
+
+
+@app.command()
+def methods() -> None:
+    """List the forecasting methods: what each needs, costs, and when to use it."""
+    from headcount.estimators.registry import DEFAULT, METHODS
+
+    for alias, method in sorted(METHODS.items()):
+        default = " (the default)" if alias == DEFAULT else ""
+        terminal.say(f"{alias}{default}: {method.about}")
+        terminal.say(f"    needs {method.needs}; {method.cost}")
+        terminal.say(f"    {method.advice}")
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Which 500 syllables to draw.")] = 0,
+    plot: Plot = None,
+) -> None:
+    """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
+    import numpy as np
+
+    from headcount.datasets import load_hangul
+    from headcount.questions.forecast import forecast as make_forecast
+    from headcount.curves.observed import observe as make_curve
+
+    check_plot(plot, [])
+    with terminal.progress("Forecasting Korean syllables"):
+        with doing("Reading all syllables"):
+            everything = load_hangul()
+        drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
+        sizes = [1000, 2000, 5000, everything.n_classes]
+        result = make_forecast(everything.subset(drawn), classes=sizes)
+        with doing("Finding the truth"):
+            truth = make_curve(everything).accuracy(sizes)
+        if plot is not None:
+            result.save(plot)
+    measured = percent(float(result.accuracy(500)))
+    terminal.say(
+        "Recognising Korean syllables in one font from how they look in another.\n"
+        f"A pilot of 500 of the 11,172 syllables gets {measured} of them right. "
+        "How well will it do on more?\n"
+    )
+    rows = [
+        [
+            f"{k:,}",
+            percent(float(result.accuracy(k))),
+            percent_range(*(float(limit) for limit in result.interval(k) or ())),
+            percent(float(value)),
+        ]
+        for k, value in zip(sizes, truth, strict=True)
+    ]
+    terminal.show_table(["classes", "forecast from 500", "90% interval", "truth"], rows)
+    lower, upper = result.interval(sizes) or (truth, truth)
+    held = int(((lower <= truth) & (truth <= upper)).sum())
+    terminal.say(
+        f"\n{held} of the {len(sizes)} intervals hold{'s' * (held == 1)} the truth; "
+        "for most pilots all should. "
+        f"Another pilot: headcount demo --seed {seed + 1}"
+        "\nYour own data: headcount forecast scores.npz --classes 10000"
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0 done, 1 the gate found it not good enough and nothing else, 2 no answer (bad input, an output
+    that cannot be written, a mistake of ours), 130 interrupted, 141 nobody reads the answer any
+    more: what a shell says of any program that a closed pipe has stopped.
+    """
+    try:
+        with terminal.spoken_warnings():
+            code = app(args=argv, prog_name="headcount", standalone_mode=False)
+        terminal.put("", flush=True)  # an answer that cannot be printed is none
+        return int(code or 0)
+    except (typer.Abort, KeyboardInterrupt):
+        terminal.complain("error", "interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return UNREAD
+    except SystemExit as error:
+        # How rich ends where its reader has gone (help, for one): with the code of a failed gate.
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return UNREAD
+    except Exception as error:
+        return _failed(error)
+    finally:
+        terminal.settle(sys.stdout)
+
+
+def run() -> None:
+    """Entry point of the `headcount` command."""
+    if sys.stderr is None:  # closed, and the next file opened would be in its place
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        terminal.complain("error", "stdout is closed, so no answer can be printed; open it.")
+        sys.exit(NO_ANSWER)
+    # As Python does on stderr: what a terminal cannot show must not cost the answer.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _unwind)
+    sys.exit(main())
+
+
+def _unwind(number: int, _: object) -> None:
+    """End the program as an error would, so that it tidies up; a second signal must not disturb."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _failed(error: Exception) -> int:
+    """Say in one sentence what went wrong, whatever it was, and return the exit code."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    if hasattr(error, "format_message"):  # Typer's own: a missing option, an unknown command
+        message = str(error.format_message()).strip().rstrip(".")
+        if not message:  # no command at all: the help has been printed
+            return 0
+        terminal.complain("error", f"{message}; see headcount --help.")
+    elif isinstance(error, HeadcountError):
+        terminal.complain("error", str(error))
+    elif isinstance(error, OSError):
+        where = f" ({Path(error.filename).name})" if isinstance(error.filename, str) else ""
+        terminal.complain("error", f"the system says: {error.strerror or error}{where}.")
+    elif isinstance(error, MemoryError):
+        terminal.complain("error", f"there is not enough memory for this ({error}).")
+    else:
+        terminal.complain(
+            "error",
+            f"this is a mistake in headcount ({type(error).__name__}: {error}); "
+            f"set {TRACEBACK}=1 to see where, and report it.",
+        )
+    return NO_ANSWER
+
+
+def _ladder(n_classes: int) -> list[int]:
+    """Return 2, 5, 10, 20, 50 ... up to the pilot's size."""
+    steps = [m * 10**e for e in range(13) for m in (1, 2, 5)]
+    return [k for k in steps if 2 <= k < n_classes] + [n_classes]
+
+
+def _show_forecast(result: Forecast) -> None:
+    rows = []
+    for k in sorted({result.n_classes, *result.classes}):
+        source = "measured" if k <= result.n_classes else "forecast"
+        limits = result.interval(k)
+        within = [] if limits is None else [percent_range(*(float(limit) for limit in limits))]
+        rows.append([f"{k:,}", percent(float(result.accuracy(k))), *within, source])
+    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
+    within = [] if result.uncertainty is None else [f"{percent(result.confidence)} interval"]
+    terminal.show_table(["classes", "accuracy", *within, ""], rows)
+    terminal.say("\n" + "\n".join(result.sentences()[-2:]))
+    if result.backtest is not None:
+        for sentence in result.backtest.sentences():
+            terminal.say(f"Back-test: {sentence}")
+    terminal.list_checks(result.checks, result.warnings)
+
+
+def _show_observed(rows: list[dict[str, float]], top: int) -> None:
+    bounded = "lower" in rows[0]
+    columns = ["classes", "accuracy", f"top {top}", "mean reciprocal rank", "median rank"]
+    cells = [
+        [
+            f"{row['classes']:,}",
+            percent(row["accuracy"]),
+            percent(row[f"top_{top}"]),
+            f"{row['mean_reciprocal_rank']:.3f}",
+            f"{row['median_rank']:,}",
+            *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
+        ]
+        for row in rows
+    ]
+    terminal.say("")
+    terminal.show_table(columns + (["accuracy within"] if bounded else []), cells)
+
+
+def _observed_json(data: Pilot, rows: list[dict[str, float]]) -> dict[str, Any]:
+    return {"schema": 1, "n_classes": data.n_classes, "n_probes": data.n_probes, "observed": rows}

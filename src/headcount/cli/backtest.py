@@ -1,0 +1,248 @@
+"""`headcount backtest`: how far off forecasts of your own classes would have been."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import (
+    AsCsv,
+    AsJson,
+    Confidence,
+    ErrorRate,
+    Jobs,
+    Note,
+    Plot,
+    Report,
+    Seed,
+    Title,
+    check_error_rate,
+    check_plot,
+    check_report,
+    one_format,
+    write_page,
+)
+from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.support.words import counted, percent
+
+if TYPE_CHECKING:
+    from headcount.uncertainty.backtest import Backtest
+    from headcount.pilot.pilot import Pilot
+
+ALL = "all"
+LONG = ("grid", "halves")  # what only intervals need
+
+
+@reads_pilot
+def backtest(
+    context: typer.Context,
+    pilot: PilotFiles,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="As for forecast, several at once, or all that are not slow.",
+            metavar="auto|all|NAME,NAME,...",
+        ),
+    ] = "auto",
+    tolerance: Annotated[
+        float, typer.Option(help="Error that is still good enough; 0.05 is 5 points.")
+    ] = 0.05,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
+    ] = None,
+    confidence: Confidence = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    plot: Plot = None,
+    report: Report = None,
+    title: Title = None,
+    note: Note = None,
+    error_rate: ErrorRate = False,
+) -> None:
+    """Hide some of your classes, forecast them, and see how far off the forecasts are.
+
+    For example:
+
+    headcount backtest scores.npz
+
+    headcount backtest scores.npz --method all --jobs -1
+
+    headcount backtest scores.npz --method probit-normal,kde --tolerance 0.02
+
+    headcount backtest scores.npz --method all --report backtest.html
+    """
+    one_format(as_json, as_csv)
+    check_error_rate(error_rate, plot, report)
+    check_plot(plot, pilot.inputs)
+    check_report(report, pilot.inputs, title, note)
+    with terminal.progress("Back-testing"), listening() as heard:
+        data = pilot.load()
+        settings = {
+            "tolerance": tolerance,
+            "repeats": repeats,
+            "confidence": confidence,
+            "n_jobs": jobs,
+        }
+        found, refused = _tried(data, method, settings, seed)
+        left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
+        said = [*heard, *left_out]
+        write_page(
+            report,
+            context,
+            pilot.inputs,
+            found,
+            pilot=data,
+            warnings=said,
+            title=title,
+            note=note,
+            error_rate=error_rate,
+        )
+        if plot is not None:
+            said += _drawn(found, plot, error_rate)
+    for remark in said[len(heard) :]:
+        terminal.complain("note", remark)
+    if as_json:
+        terminal.show_json(_answer(data, found, said))
+    elif as_csv:
+        terminal.put(_csv(found))
+    else:
+        _show(data, found)
+
+
+def _tried(
+    data: Pilot, method: str, settings: dict[str, Any], seed: int
+) -> tuple[list[Backtest], dict[str, str]]:
+    """Return back-tests, and why methods are left out where all are asked for."""
+    from headcount.uncertainty.backtest import backtest as make_backtest
+    from experiments.options import listed
+    from experiments.methods import chosen
+
+    named = listed(method)
+    if not named or (ALL in named and len(named) > 1):
+        raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
+    found, refused = [], {}
+    for name in chosen(None if named == [ALL] else named):
+        try:
+            result = make_backtest(data, method=name, random_state=seed, **settings)
+        except ParameterError:
+            raise
+        except HeadcountError as error:
+            if named != [ALL]:
+                raise
+            refused[name] = str(error)
+        else:
+            found.append(result)
+    if not found:
+        raise UnsupportedError("no method can use this pilot; see headcount methods.")
+    return found, refused
+
+
+def _drawn(found: list[Backtest], path: Path, error_rate: bool) -> list[str]:
+    """Draw what there is, and return what there is to say about it."""
+    from headcount.display.plots import BacktestDisplay
+
+    if not any(result.steps for result in found):
+        return ["no forecast could be tried, so nothing was drawn."]
+    BacktestDisplay.from_backtest(found).save(path, error_rate=error_rate)
+    return []
+
+
+def _answer(data: Pilot, found: list[Backtest], said: list[str]) -> dict[str, Any]:
+    shared = ("schema", "n_classes", "observed", "tolerance")
+    whole = found[0].to_dict()
+    return {
+        **{name: whole[name] for name in shared},
+        "n_probes": data.n_probes,
+        "backtests": [
+            {k: v for k, v in result.to_dict().items() if k not in (*shared, *LONG)}
+            for result in found
+        ],
+        "warnings": said,
+    }
+
+
+def _csv(found: list[Backtest]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for place, result in enumerate(found):
+        head, *rows = csv.reader(result.to_csv().splitlines())
+        writer.writerows([["method", *head]] if place == 0 else [])
+        writer.writerows([result.method, *row] for row in rows)
+    return stream.getvalue()
+
+
+def _show(data: Pilot, found: list[Backtest]) -> None:
+    first = found[0]
+    size = f"{counted(first.n_classes, 'class')}, {counted(data.n_probes, 'probe')}"
+    method = f" Method: {first.method}." if len(found) == 1 else ""
+    terminal.say(
+        f"Pilot: {size}; {percent(first.observed)} of probes find the right class.{method}"
+    )
+    if not any(result.steps for result in found):
+        terminal.say("\n" + "\n".join(first.sentences()))
+    elif len(found) == 1:
+        _show_one(first)
+    else:
+        _show_all(found)
+
+
+def _show_one(result: Backtest) -> None:
+    from headcount.uncertainty.backtest import cells
+
+    terminal.say(
+        f"What would have been forecast from fewer of the {result.n_classes:,} classes, on average "
+        "over random subsets:\n"
+    )
+    rows = [cells(step) for step in result.steps]
+    names = [
+        "from classes",
+        "times fewer",
+        "forecast",
+        "off by (points)",
+        "too high (+) or low (-)",
+        f"within its {percent(result.confidence)} interval",
+    ]
+    terminal.show_table(names, rows)
+    if not result.shared_rivals:
+        terminal.say(
+            "\nThe pilot holds counts only, so classes were hidden from each probe on its own; "
+            "with scores the spread would be known better."
+        )
+    terminal.say("\n" + "\n".join(result.sentences()))
+
+
+def _show_all(found: list[Backtest]) -> None:
+    from headcount.uncertainty.backtest import best_first, points
+
+    sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
+    terminal.say(
+        f"How many points off it would have been forecast from fewer of the "
+        f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
+    )
+    rows = []
+    for result in best_first(found):
+        errors = {step.n_classes: _points(step.error) for step in result.steps}
+        reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
+        rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
+    columns = ["method", *(f"from {size:,}" for size in sizes), "supported up to"]
+    terminal.show_table(columns, rows, left=1)
+    terminal.say(
+        "\nSupported: forecasts of so many classes, since steps as large were at most "
+        f"{points(found[0].tolerance)} off on your own data."
+    )
+    for result in found:
+        for note in result.notes:
+            terminal.complain("note", f"{result.method}: {note}")
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.1f}"

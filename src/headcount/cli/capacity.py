@@ -1,0 +1,125 @@
+"""`headcount capacity`: how many classes a system can hold."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import (
+    AsJson,
+    Confidence,
+    Intervals,
+    Jobs,
+    Method,
+    Plot,
+    Seed,
+    check_plot,
+)
+from headcount.errors import ExtrapolationWarning, listening, warn
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.support.workers import doing
+from headcount.support.words import counted, describe_capacities, describe_capacity, percent
+
+if TYPE_CHECKING:
+    from headcount.questions.forecast import Forecast
+
+
+@reads_pilot
+def capacity(
+    pilot: PilotFiles,
+    target: Annotated[
+        list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
+    ],
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    intervals: Intervals = True,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    plot: Plot = None,
+) -> None:
+    """Say how many classes the system can hold before accuracy falls under a target.
+
+    For example:
+
+    headcount capacity scores.npz --target 0.9 --target 0.8
+    """
+    from headcount.curves.favorability import check_target
+    from headcount.questions.forecast import forecast as make_forecast
+
+    targets = [check_target(value) for value in target]
+    check_plot(plot, pilot.inputs)
+    with terminal.progress("Finding the capacity"), listening() as heard:
+        data = pilot.load()
+        result = make_forecast(
+            data,
+            classes=data.n_classes,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+            intervals=intervals,
+        )
+        with doing("Searching for the largest number of classes"):
+            rows = [_capacity(result, value) for value in targets]
+        _warn_if_unsupported(result, targets)
+        if plot is not None:
+            _draw(result, plot)
+    if as_json:
+        answer = {
+            "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
+            "method": result.method, "confidence": confidence, "supported": result.supported,
+            "capacity": rows, "checks": [check.to_dict() for check in result.checks],
+            "warnings": heard,
+        }  # fmt: skip
+        terminal.show_json(answer)
+        return
+    for value in targets:
+        terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
+    terminal.list_checks(result.checks, heard)
+
+
+def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
+    furthest = max(result.capacity(value) for value in targets)
+    if result.backtest is not None and furthest > result.supported:
+        warn(
+            f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
+            "what goes beyond that as a guess, or use a larger pilot.",
+            ExtrapolationWarning,
+        )
+
+
+def _draw(result: Forecast, path: Path) -> None:
+    from headcount.display.plots import CapacityDisplay
+
+    CapacityDisplay.from_forecast(result).save(path)
+
+
+def _capacity(result: Forecast, target: float) -> dict[str, Any]:
+    """Return a capacity and its limits as JSON holds them: no infinity."""
+    held, limits = result.capacity(target), result.capacity_interval(target)
+
+    def finite(count: float) -> int | None:
+        return None if math.isinf(count) else int(count)
+
+    row: dict[str, Any] = {"target": target, "classes": finite(held), "unbounded": math.isinf(held)}
+    for name, limit in zip(("lower", "upper"), limits or (None, None), strict=True):
+        row[name] = None if limit is None else finite(limit)
+        row[f"{name}_unbounded"] = limit is not None and math.isinf(limit)
+    return row
+
+
+def _said_capacity(result: Forecast, target: float) -> str:
+    held, limits = result.capacity(target), result.capacity_interval(target)
+    source = "measured" if held < result.n_classes else "forecast"
+    said = "even two classes are too many"
+    if held > 1:
+        said = f"up to {describe_capacity(held, result.n_classes)} ({source})"
+    if limits is None or limits[0] == limits[1]:
+        return said
+    within = describe_capacities(*limits, result.n_classes)
+    return f"{said}; {percent(result.confidence)} interval {within}"

@@ -1,0 +1,157 @@
+"""`headcount compare`: which of several systems will be the better one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import (
+    AsCsv,
+    AsJson,
+    Classes,
+    Confidence,
+    ErrorRate,
+    Jobs,
+    Method,
+    Note,
+    Plot,
+    Report,
+    Seed,
+    Title,
+    check_error_rate,
+    check_plot,
+    check_report,
+    numbers_of,
+    one_format,
+    write_page,
+)
+from headcount.errors import ParameterError, listening
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.support.words import counted, named, percent
+
+if TYPE_CHECKING:
+    from headcount.questions.compare import Comparison
+
+
+@reads_pilot
+def compare(
+    context: typer.Context,
+    pilot: PilotFiles,
+    others: Annotated[
+        list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
+    ],
+    classes: Classes,
+    names: Annotated[
+        str | None,
+        typer.Option(help="What to call them, e.g. old,new.", show_default="names of the files"),
+    ] = None,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    plot: Plot = None,
+    report: Report = None,
+    title: Title = None,
+    note: Note = None,
+    error_rate: ErrorRate = False,
+) -> None:
+    """Say which of several systems will be ahead when there are many more classes.
+
+    Options that describe files hold for all of them. Measured on the same classes, systems are
+    compared class by class, which tells them apart better.
+
+    For example:
+
+    headcount compare old.npz new.npz --classes 1000,10000
+
+    headcount compare a.npy b.npy --labels who.txt --names resnet,vit --classes 10000
+
+    headcount compare old.npz new.npz --classes 10000 --report comparison.html
+    """
+    from headcount.questions.compare import compare as make_comparison
+
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
+    files = [pilot, *(replace(pilot, path=path) for path in others)]
+    called = _names([file.path for file in files], names)
+    read = list(dict.fromkeys(path for file in files for path in file.inputs))
+    check_error_rate(error_rate, plot, report)
+    check_plot(plot, read)
+    check_report(report, read, title, note)
+    with terminal.progress("Comparing"), listening() as heard:
+        found = make_comparison(
+            {name: file.load() for name, file in zip(called, files, strict=True)},
+            asked,
+            method=method,
+            confidence=confidence,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        write_page(
+            report,
+            context,
+            read,
+            found,
+            warnings=heard,
+            title=title,
+            note=note,
+            error_rate=error_rate,
+        )
+        if plot is not None:
+            _draw(found, plot, error_rate)
+    if as_json:
+        answer = found.to_dict() | {"warnings": heard}
+        terminal.show_json(answer)
+    elif as_csv:
+        terminal.put(found.to_csv())
+    else:
+        _show(found)
+        for name, made in found.forecasts.items():
+            terminal.list_checks(made.checks, heard, of=name)
+
+
+def _names(paths: list[Path], given: str | None) -> list[str]:
+    """Return a name for each file: as given, or its own, numbered where others have it too."""
+    if given is None:
+        stems = [path.stem for path in paths]
+        return [
+            stem if stems.count(stem) == 1 else f"{stem} ({number})"
+            for number, stem in enumerate(stems, start=1)
+        ]
+    named = [name.strip() for name in given.split(",")]
+    if len(named) != len(paths) or "" in named or len(set(named)) < len(named):
+        raise ParameterError(
+            f"--names must give each of the {len(paths)} pilots a name of its own, such as old,new."
+        )
+    return named
+
+
+def _draw(found: Comparison, path: Path, error_rate: bool) -> None:
+    from headcount.display.plots import ComparisonDisplay
+
+    ComparisonDisplay.from_comparison(found).save(path, error_rate=error_rate)
+
+
+def _show(found: Comparison) -> None:
+    made = found.forecasts
+    for name, one in made.items():
+        size = f"{counted(one.n_classes, 'class')}, {counted(one.n_probes, 'probe')}"
+        terminal.say(f"{named(name)}: {size}. Method: {one.method}.")
+    how = (
+        "The same classes and as many probes of each: what the systems share cancels."
+        if found.paired
+        else "Not the same classes or probes: the systems are compared as independent."
+    )
+    terminal.say(how + "\n")
+    rows = [
+        [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
+        for k in found.classes
+    ]
+    terminal.show_table(["classes", *map(named, made)], rows)
+    terminal.say("\n" + "\n".join(found.sentences()))

@@ -1,0 +1,260 @@
+"""Options that several commands share: of a pilot, and of its answer."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+import typer
+from headcount.support.workers import doing
+from headcount.support.words import OURS, Nouns, speaking
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+from headcount.errors import ParameterError
+
+if TYPE_CHECKING:
+    from headcount.pilot.pilot import Pilot
+
+
+PilotFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run; text may be gzipped."
+    ),
+]
+Labels = Annotated[
+    Path | None, typer.Option(help="True class of each row: .npy, or .txt with one a line.")
+]
+Gallery = Annotated[Path | None, typer.Option(help="Enrolled embeddings; PILOT holds the probes.")]
+GalleryLabels = Annotated[Path | None, typer.Option(help="Class of each gallery row.")]
+Metric = Annotated[
+    str | None, typer.Option(help="euclidean, cosine or dot: rows of PILOT are embeddings.")
+]
+Better = Annotated[
+    bool | None,
+    typer.Option(
+        "--higher-is-better/--lower-is-better",
+        help="Similarities (the default) or distances (the default for neighbour lists).",
+    ),
+]
+Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements: PILOT is a TREC run.")]
+Size = Annotated[int | None, typer.Option("--n-classes", help="Size of the whole collection.")]
+Average = Annotated[
+    str | None, typer.Option(help="macro: classes weigh the same (default); micro: probes do.")
+]
+TieRule = Annotated[
+    str | None, typer.Option(help="What an exact tie counts: random (default), lose or win.")
+]
+Noun = Annotated[
+    str | None,
+    typer.Option(help="What to call classes in words, e.g. person/people.", metavar="ONE/MANY"),
+]
+ProbeNoun = Annotated[
+    str | None,
+    typer.Option(help="What to call probes in words, e.g. photo/photos.", metavar="ONE/MANY"),
+]
+
+
+@dataclass(frozen=True)
+class PilotFiles:
+    """Where a pilot is, what its files cannot say, and what its classes are called."""
+
+    path: Path
+    options: dict[str, Any]
+    nouns: Nouns = OURS
+
+    @property
+    def inputs(self) -> list[Path]:
+        """All files that will be read."""
+        named = [self.options[n] for n in ("labels", "gallery", "gallery_labels", "qrels")]
+        return [self.path, *(path for path in named if path is not None)]
+
+    def load(self) -> Pilot:
+        """Read the pilot."""
+        from headcount.pilot.loading import load
+
+        with doing(f"Reading {self.path.name}"):
+            pilot = load(self.path, **self.options)
+        if self.nouns == OURS:
+            return pilot
+        return pilot.with_nouns(self.nouns.noun, self.nouns.probe_noun)
+
+
+def _shared(
+    pilot: PilotFile,
+    labels: Labels = None,
+    gallery: Gallery = None,
+    gallery_labels: GalleryLabels = None,
+    metric: Metric = None,
+    higher_is_better: Better = None,
+    qrels: Qrels = None,
+    n_classes: Size = None,
+    average: Average = None,
+    tie_rule: TieRule = None,
+    noun: Noun = None,
+    probe_noun: ProbeNoun = None,
+) -> None:
+    """Carry the signature that `reads_pilot` adds to a command."""
+
+
+def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's `pilot` parameter by the argument and options that describe one."""
+    shared = inspect.signature(_shared).parameters
+    own = inspect.signature(command).parameters
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        files = [path.name for path in _paths(given.values())]
+        options = {name: given.pop(name) for name in shared if name != "pilot"}
+        nouns = Nouns.of(options.pop("noun"), options.pop("probe_noun"))
+        with speaking(nouns, files):
+            command(pilot=PilotFiles(given.pop("pilot"), options, nouns), **given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    rest = [p for name, p in own.items() if name != "pilot"]
+    rest += [p for name, p in shared.items() if name != "pilot"]
+    parameters = [shared["pilot"], *(p.replace(kind=keyword) for p in rest)]
+    hints = get_type_hints(command, include_extras=True) | get_type_hints(
+        _shared, include_extras=True
+    )
+    parameters = [p.replace(annotation=hints[p.name]) for p in parameters]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    del wrapped.__wrapped__
+    return wrapped
+
+
+def _paths(values: Iterable[Any]) -> Iterator[Path]:
+    """Yield the files among the values of options, some of which are lists."""
+    for value in values:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, Path):
+                yield one
+
+
+Classes = Annotated[
+    str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="A method of 'headcount methods', or your own: package.module:Class; options follow "
+        "as :option=value.",
+        metavar="NAME",
+    ),
+]
+Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
+Intervals = Annotated[
+    bool,
+    typer.Option(help="Back-test the method on the pilot and give intervals; takes seconds."),
+]
+Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
+Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
+ErrorRate = Annotated[
+    bool,
+    typer.Option(
+        "--error-rate", help="--plot and --report show the share that is wrong, not that is right."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
+Report = Annotated[
+    Path | None, typer.Option(help="Also write a page to pass on, with nothing outside it: .html.")
+]
+Title = Annotated[str | None, typer.Option(help="Title of the report.")]
+Note = Annotated[str | None, typer.Option(help="What the report should say to its readers.")]
+
+
+def numbers_of(text: str) -> list[int]:
+    """Parse '1000,10000' (also '1_000' and '1e4'); numbers of classes start at 2."""
+    from headcount.support.validation import whole_number
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ParameterError("--classes names no number of classes; write e.g. 1000,10000.")
+    numbers = []
+    for part in parts:
+        value: Any = part.replace("_", "")
+        value = float(value) if "e" in value.lower() and _is_number(value) else value
+        numbers.append(whole_number(value, "a number of classes", 2))
+    return sorted(set(numbers))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def check_output(
+    output: Path | None, inputs: Sequence[Path], right_kind: Callable[[Path], None] | None = None
+) -> None:
+    """Refuse a file that cannot be written, or is of the wrong kind, before any work is done."""
+    if output is None:
+        return
+    from headcount.support.output import check_writable, refuse_overwriting
+
+    refuse_overwriting(output, inputs)
+    if right_kind is not None:
+        right_kind(output)
+    check_writable(output)
+
+
+def check_plot(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse a picture that cannot be written before any work is done."""
+    from headcount.display.plots import check_picture
+
+    check_output(output, inputs, check_picture)
+
+
+def check_error_rate(error_rate: bool, *outputs: Path | None) -> None:
+    """Refuse to say how something is drawn where nothing is."""
+    if error_rate and all(output is None for output in outputs):
+        raise ParameterError("--error-rate is for pictures; give --plot or --report too.")
+
+
+def one_format(as_json: bool, as_csv: bool) -> None:
+    """Refuse two kinds of output at once."""
+    if as_json and as_csv:
+        raise ParameterError("--json and --csv exclude each other; choose one.")
+
+
+def check_report(
+    report: Path | None, inputs: Sequence[Path], title: str | None = None, note: str | None = None
+) -> None:
+    """Refuse a report that cannot be written before any work is done."""
+    if report is None:  # asked first: the page needs packages that others do without
+        if title or note:
+            raise ParameterError("--title and --note are for a report; add --report report.html.")
+        return
+    from headcount.display.report import check_report as check_page
+
+    check_output(report, inputs, check_page)
+
+
+def write_page(
+    report: Path | None,
+    context: typer.Context,
+    inputs: Sequence[Path],
+    result: Any,
+    *,
+    title: str | None,
+    note: str | None,
+    **more: Any,
+) -> None:
+    """Write a report that says which command made it, if one was asked for."""
+    if report is None:
+        return
+    from headcount.display.report import of_command, write_report
+
+    names = [path.name for path in inputs]
+    more |= {"title": title or "", "note": note or ""}
+    how = of_command(context, names)
+    with doing(f"Writing {report.name}"):
+        write_report(report, result, sources=names, reproduction=how, **more)

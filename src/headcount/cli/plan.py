@@ -1,0 +1,77 @@
+"""`headcount plan`: how large a pilot must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import AsJson, Confidence, Jobs, Method, Seed, numbers_of
+from headcount.errors import ParameterError, listening
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.support.words import about, counted
+
+if TYPE_CHECKING:
+    from headcount.questions.plan import Plan
+
+
+@reads_pilot
+def plan(
+    pilot: PilotFiles,
+    classes: Annotated[
+        str, typer.Option(help="Number of classes to know the accuracy at.", metavar="K")
+    ],
+    half_width: Annotated[
+        float, typer.Option(help="To within how much; 0.03 is plus or minus 3 points.")
+    ],
+    probes_per_class: Annotated[
+        float | None,
+        typer.Option(help="Of the pilot to come.", show_default="as many as now"),
+    ] = None,
+    method: Method = "auto",
+    confidence: Confidence = 0.9,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many classes and probes a pilot needs, from a small one that is there.
+
+    For example:
+
+    headcount plan small.npz --classes 10000 --half-width 0.03
+    """
+    from headcount.questions.plan import plan as make_plan
+
+    asked = numbers_of(classes)
+    if len(asked) != 1:
+        raise ParameterError("--classes takes one number here; plan for each on its own.")
+    with terminal.progress("Planning"), listening() as heard:
+        found = make_plan(
+            pilot.load(),
+            asked[0],
+            half_width,
+            method=method,
+            confidence=confidence,
+            probes_per_class=probes_per_class,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+    if as_json:
+        terminal.show_json(found.to_dict() | {"warnings": heard})
+    else:
+        _show(found)
+        terminal.list_checks(found.checks, heard)
+
+
+def _show(found: Plan) -> None:
+    size = f"{counted(found.n_classes, 'class')}, {counted(found.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {found.method}.\n")
+    terminal.say("\n".join(found.sentences()))
+    if len(found.options) > 1:
+        terminal.say("\nSizes that would do:\n")
+        rows = [
+            [about(option.classes), f"{option.probes_per_class:.3g}", about(option.probes)]
+            for option in found.options
+        ]
+        terminal.show_table(["classes", "probes of each", "probes in all"], rows)

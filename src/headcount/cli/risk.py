@@ -1,0 +1,113 @@
+"""`headcount risk`: what mistakes will cost when there are many more classes.
+
+It stands outside the package `risk` so that `headcount --help` need not load that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import AsCsv, AsJson, Classes, Confidence, numbers_of, one_format
+from headcount.errors import listening
+from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.support.words import counted, named, percent
+
+if TYPE_CHECKING:
+    from headcount.pilot.pilot import Pilot
+    from headcount.questions.risk.answers import RiskForecast
+
+ZERO_ONE = "zero-one"
+
+
+@reads_pilot
+def risk(
+    pilot: PilotFiles,
+    cost: Annotated[
+        str,
+        typer.Option(
+            help="What mistakes cost: a .npz file of costs, a .json hierarchy, or zero-one.",
+            metavar="FILE",
+        ),
+    ],
+    classes: Classes,
+    priors: Annotated[
+        Path | None,
+        typer.Option(help="How often each class is the true one: .json, name to weight."),
+    ] = None,
+    approach: Annotated[
+        str, typer.Option(help="regression (the default) or adjustment.")
+    ] = "regression",
+    basis: Annotated[
+        str, typer.Option(help="For regression: gaussian (the default), spline or polynomial.")
+    ] = "gaussian",
+    confidence: Confidence = 0.9,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Forecast what mistakes will cost on average, where some cost more than others.
+
+    A hierarchy makes the cost of a mistake the distance between two classes in a tree.
+
+    For example:
+
+    headcount risk scores.npz --cost hierarchy.json --classes 1000,10000
+
+    headcount risk scores.npz --cost costs.npz --priors frequencies.json --classes 1000
+    """
+    from headcount.questions.risk.forecasting import forecast_risk
+
+    asked = numbers_of(classes)
+    one_format(as_json, as_csv)
+    with terminal.progress("Forecasting the cost of mistakes"), listening() as heard:
+        data = pilot.load()
+        result = forecast_risk(
+            data,
+            _cost(cost, data),
+            asked,
+            approach=approach,
+            basis=basis,
+            priors=None if priors is None else _priors(priors),
+            confidence=confidence,
+        )
+    if as_json:
+        answer = result.to_dict() | {"cost": Path(cost).name, "warnings": heard}
+        terminal.show_json(answer)
+    elif as_csv:
+        terminal.put(result.to_csv())
+    else:
+        _show(result, Path(cost).name)
+
+
+def _cost(given: str, pilot: Pilot) -> Any:
+    from headcount.questions.risk import load_cost
+
+    return given if given == ZERO_ONE else load_cost(given, pilot)
+
+
+def _priors(path: Path) -> dict[str, Any]:
+    from headcount.pilot.loading import safe_arrays
+    from headcount.questions.risk.cost_files import json_object
+
+    return json_object(safe_arrays.existing(path), 'such as {"beagle": 3, "poodle": 1}')
+
+
+def _show(result: RiskForecast, cost: str) -> None:
+    likely = result.curve.lower is not None
+    rows = []
+    for k in sorted({result.n_classes, *result.classes}):
+        source = "measured" if k <= result.n_classes else "forecast"
+        rows.append([f"{k:,}", f"{float(result.risk(k)):.3g}"])
+        if likely:
+            lower, upper = (float(bound) for bound in result.interval(k))
+            rows[-1].append(f"{lower:.3g} to {upper:.3g}")
+        rows[-1].append(source)
+    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {named(cost)}.\n")
+    interval = [f"likely ({percent(result.confidence)})"] if likely else []
+    terminal.show_table(["classes", "average cost", *interval, ""], rows)
+    for check in result.checks:
+        terminal.complain(f"{check.severity} {check.code}", check.message)

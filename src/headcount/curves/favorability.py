@@ -1,0 +1,179 @@
+"""Favorability: the one distribution behind accuracy at every number of classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincc
+
+from headcount.support import validation
+from headcount.errors import ParameterError
+from headcount.curves.reversed_roc import ROCCurve
+
+Floats = NDArray[np.float64]
+
+CELLS = 4_000_000
+ROUND_OFF = 1e-12
+
+
+class Favorability:
+    r"""The law of U, the chance that a probe's true class outscores one random other class.
+
+    Held as weights on nodes of p = 1 - U, because what decides large numbers of classes is how
+    small p is, and 1 - 1e-12 has few digits left. Atoms at p = 0 (never beaten) and p = 1 (beaten
+    by all) are ordinary nodes. Everything asked for is a mean over the nodes, first of all
+
+    .. math:: \text{accuracy}(k) = E[U^{k-1}] = E[\exp((k-1) \log(1 - p))].
+
+    Parameters
+    ----------
+    p : array
+        Nodes in [0, 1].
+    weights : array
+        Their weights, non-negative; scaled to sum to one.
+
+    References
+    ----------
+    Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for recognition tasks*,
+    Theorem 2; Slavutsky and Benjamini (2021), Theorem 1.
+
+    Examples
+    --------
+    A fifth of the probes is never beaten, the rest loses to one rival in a thousand:
+
+    >>> law = Favorability([0.0, 0.001], [0.2, 0.8])
+    >>> law.accuracy([1, 2, 1001]).round(3).tolist()
+    [1.0, 0.999, 0.494]
+    >>> law.capacity(0.9)
+    134
+    >>> law.capacity(0.2)
+    inf
+    """
+
+    def __init__(self, p: Any, weights: Any) -> None:
+        nodes = np.asarray(p, dtype=np.float64)
+        mass = np.asarray(weights, dtype=np.float64)
+        if nodes.ndim != 1 or nodes.shape != mass.shape or len(nodes) == 0:
+            raise ParameterError("nodes and weights must be two lists of the same length.")
+        if not ((nodes >= 0) & (nodes <= 1)).all():
+            raise ParameterError("nodes of p must lie between 0 and 1.")
+        if not ((mass >= 0) & np.isfinite(mass)).all() or mass.sum() <= 0:
+            raise ParameterError("weights must be finite, not negative, and not all zero.")
+        kept, total = mass > 0, mass.sum()
+        self.p, where = np.unique(nodes[kept], return_inverse=True)
+        self.weights = np.bincount(where, mass[kept]).astype(np.float64)
+        if abs(total - 1) > 1e-12:  # else dividing would only add round-off
+            self.weights /= total
+        # At p = 1 any large number will do: the power is zero from two classes on.
+        self._log_u = np.log1p(-np.where(self.p < 1, self.p, 0.0)) - 1e3 * (self.p == 1)
+        for array in (self.p, self.weights, self._log_u):
+            array.flags.writeable = False
+
+    def accuracy(self, k: Any) -> Floats:
+        """Return the expected accuracy among k classes, for any k up to 1e12 and beyond."""
+        return self._mean(k, self._accuracy)
+
+    def _accuracy(self, counts: Floats) -> Floats:
+        exponent = np.multiply.outer(counts - 1, self._log_u)
+        wrong = (-np.expm1(exponent) * self.weights).sum(axis=1)
+        # Near one the error has the digits, near zero the accuracy itself.
+        right = (np.exp(exponent) * self.weights).sum(axis=1)
+        return np.asarray(np.where(wrong < 0.5, 1 - wrong, right))
+
+    def _mean(self, k: Any, average: Callable[[Floats], Floats]) -> Floats:
+        """Average over the nodes for many k, a few at a time to keep memory small."""
+        counts = validation.class_counts(k)
+        flat, values = counts.ravel(), np.empty(counts.size)
+        size = max(1, CELLS // len(self.p))
+        for at in range(0, flat.size, size):
+            values[at : at + size] = average(flat[at : at + size])
+        return np.clip(values, 0.0, 1.0).reshape(counts.shape)
+
+    def top(self, m: int, k: Any) -> Floats:
+        """Chance that the true class is among the best m of k classes."""
+        m = validation.whole_number(m, "m", 1)
+
+        def chance(counts: Floats) -> Floats:
+            # At most m - 1 of k - 1 rivals win: the binomial sum as a beta function of p.
+            inside = np.maximum(counts - m, 1.0)[:, None]
+            within = (betaincc(m, inside, self.p) * self.weights).sum(axis=1)
+            return np.where(counts <= m, 1.0, within)
+
+        return self._mean(k, chance)
+
+    def cdf(self, u: Any) -> Floats:
+        """D(u) = P(U <= u), which the papers call discriminability."""
+        reached = np.concatenate([[0.0], np.cumsum(self.weights[::-1])])
+        place = np.searchsorted(1 - self.p[::-1], np.asarray(u, dtype=np.float64), side="right")
+        return np.asarray(np.minimum(reached[place], 1.0))
+
+    discriminability = cdf
+
+    def quantile(self, q: Any) -> Floats:
+        """Smallest u with P(U <= u) >= q."""
+        level = np.asarray(q, dtype=np.float64)
+        if not ((level >= 0) & (level <= 1)).all():
+            raise ParameterError("a quantile level must lie between 0 and 1.")
+        reached = np.cumsum(self.weights[::-1])
+        place = np.searchsorted(reached, level - 1e-12, side="left")
+        return np.asarray(1 - self.p[::-1][np.minimum(place, len(self.p) - 1)])
+
+    def reversed_roc(self) -> ROCCurve:
+        """Chance that the true class is let in along with the best share u of wrong classes.
+
+        That is P(p < u), a step for each node, so that the curve at 1 - u is one minus D(u). The
+        area under it is `reversed_auc`.
+        """
+        return ROCCurve(self.p, self.p, self.weights)
+
+    @property
+    def reversed_auc(self) -> float:
+        """Area under the reversed ROC: E[U], the expected accuracy between two classes."""
+        return float(1 - self.p @ self.weights)
+
+    @property
+    def asymptote(self) -> float:
+        """Accuracy that remains however many classes there are: the atom at p = 0."""
+        return float(self.weights[0]) if self.p[0] == 0 else 0.0
+
+    def capacity(self, target: float) -> int | float:
+        """Largest number of classes at which accuracy is still at least `target`.
+
+        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        An accuracy short of the target by mere round-off counts as reaching it.
+        """
+        target = check_target(target) - ROUND_OFF
+        if self.asymptote >= target:
+            return math.inf
+        if self.accuracy(2) < target:
+            return 1
+        low = 2.0
+        while self.accuracy(low * 2) >= target:
+            low *= 2
+            if low > 1e300:
+                return math.inf
+        high = low * 2
+        while high - low > max(0.5, low * 1e-15):
+            middle = np.floor(low + (high - low) / 2)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.accuracy(middle) >= target else (low, middle)
+        return int(low)
+
+    def __repr__(self) -> str:
+        return f"Favorability({len(self.p):,} nodes, two-class accuracy {self.reversed_auc:.3f})"
+
+
+def check_target(target: Any) -> float:
+    """Return a target accuracy, refused unless it lies in (0, 1]."""
+    try:
+        value = float(target)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 < value <= 1:
+        raise ParameterError(f"a target accuracy must lie above 0 and up to 1, but is {target!r}.")
+    return value

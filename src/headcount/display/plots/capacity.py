@@ -1,0 +1,191 @@
+"""Capacity against the accuracy that is asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import ParameterError
+from headcount.curves.favorability import check_target
+from headcount.display.plots.accuracy import UNSUPPORTED
+from headcount.display.plots.display import Display
+from headcount.display.plots.style import (
+    BAND,
+    BLUE,
+    GREY,
+    ORANGE,
+    SHADE,
+    count_axis,
+    faint_grid,
+    legend,
+    share_axis,
+)
+from headcount.support.words import MOST_SAID, counted, percent
+
+if TYPE_CHECKING:
+    from headcount.questions.forecast import Forecast
+
+Floats = NDArray[np.float64]
+
+FARTHEST = 50  # times the pilot's classes, where the picture ends
+
+
+@dataclass
+class CapacityDisplay(Display):
+    """How many classes a system holds, against the accuracy that it has to keep.
+
+    Parameters
+    ----------
+    target, capacity : ndarray
+        The curve; `inf` where accuracy never falls below the target.
+    n_classes : int
+        Size of the pilot: up to it, capacities are measured.
+    accuracy : float
+        What was measured among all classes of the pilot, marked on the curve.
+    reach : float
+        Where the picture ends.
+    lower, upper : ndarray, optional
+        Limits of the capacity, drawn as a band; `inf` where there is none.
+    supported : int, optional
+        Beyond this number of classes, which is what the back-test supports, the page is grey.
+    band : str
+        What the band is called.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib objects
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> import headcount
+    >>> from headcount.display.plots import CapacityDisplay
+    >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4], n_classes=50)
+    >>> made = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
+    >>> frame = CapacityDisplay.from_forecast(made, targets=[0.8, 0.9]).frame()
+    >>> frame["capacity"].tolist(), frame["region"].tolist()
+    ([14.0, 6.0], ['observed', 'observed'])
+    """
+
+    target: Floats
+    capacity: Floats
+    n_classes: int
+    accuracy: float
+    reach: float
+    lower: Floats | None = None
+    upper: Floats | None = None
+    supported: int | None = None
+    band: str = "interval"
+
+    @classmethod
+    def from_forecast(cls, forecast: Forecast, *, targets: Sequence[float] | None = None) -> Self:
+        """Ask a forecast for its capacity at each of these accuracies.
+
+        By default every per cent from 50% to 99%, or every second one from what is kept at the
+        largest number of classes asked about if that is less.
+        """
+        if targets is None:
+            targets = _usual_targets(float(forecast.accuracy(max(forecast.classes))))
+        wanted = np.unique([check_target(target) for target in targets])
+        if len(wanted) == 0:
+            raise ParameterError("targets names no accuracy; give at least one.")
+        limits = [forecast.capacity_interval(target) for target in wanted]
+        lower, upper = (
+            None if None in limits else np.array([pair[side] for pair in limits if pair])
+            for side in (0, 1)
+        )
+        return cls(
+            wanted,
+            np.array([forecast.capacity(target) for target in wanted], dtype=np.float64),
+            forecast.n_classes,
+            float(forecast.accuracy(forecast.n_classes)),
+            min(
+                max(FARTHEST * forecast.n_classes, *forecast.classes),
+                MOST_SAID * forecast.n_classes,
+            ),
+            lower,
+            upper,
+            None if forecast.backtest is None else forecast.supported,
+            f"{percent(forecast.confidence)} interval",
+            nouns=forecast.nouns,
+        )
+
+    def frame(self) -> dict[str, NDArray[Any]]:
+        """Return the data behind the picture, column by column.
+
+        Columns: target; capacity; lower and upper where there are limits; region.
+        """
+        held: dict[str, NDArray[Any]] = {"target": self.target, "capacity": self.capacity}
+        if self.lower is not None and self.upper is not None:
+            held |= {"lower": self.lower, "upper": self.upper}
+        inside = self.capacity < self.n_classes
+        return held | {"region": np.where(inside, "observed", "forecast")}
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw into `ax`, or into a new figure."""
+        ax = self._take(ax)
+        top = self._top()
+        count_axis(ax, "y", self.nouns.rename("classes it can hold"), self._bottom(), top)
+        if self.lower is not None and self.upper is not None:
+            lower, upper = (np.minimum(side, 10 * top) for side in (self.lower, self.upper))
+            endless = ", in part unbounded" if np.isinf(self.upper).any() else ""
+            ax.fill_between(
+                self.target, lower, upper, color=ORANGE, alpha=BAND, linewidth=0,
+                label=self.band + endless,
+            )  # fmt: skip
+        self._curve(ax, 10 * top)
+        if self.supported is not None and self.supported < top:
+            ax.axhspan(
+                self.supported, top, color=GREY, alpha=SHADE, linewidth=0, zorder=0,
+                label=UNSUPPORTED,
+            )  # fmt: skip
+        ax.set_ylim(self._bottom(), top)
+        share_axis(ax, "x", "accuracy to keep")
+        faint_grid(ax)
+        legend(ax)
+        return self
+
+    def _bottom(self) -> float:
+        """Return where the picture begins: below all that is known, and no lower than 1."""
+        least = self.capacity if self.lower is None else self.lower
+        return max(1.0, float(least.min(initial=self.n_classes)) / 2)
+
+    def _top(self) -> float:
+        """Return where the picture ends: past all that is known, and no farther than `reach`."""
+        known = [values for values in (self.capacity, self.upper) if values is not None]
+        finite = [v for values in known for v in values.tolist() if np.isfinite(v)]
+        return float(np.clip(1.5 * max(finite, default=0), 1.5 * self.n_classes, self.reach))
+
+    def _curve(self, ax: Any, most: float) -> None:
+        """Draw what was measured, then what was forecast; they meet at the pilot."""
+        at = np.append(self.target, self.accuracy)
+        held = np.minimum(np.append(self.capacity, self.n_classes), most)
+        order = np.lexsort((-held, at))
+        at, held = at[order], held[order]
+        inside, outside = held <= self.n_classes, held >= self.n_classes
+        ax.plot(at[inside], held[inside], color=BLUE, label="measured")
+        if outside.sum() > 1:
+            ax.plot(at[outside], held[outside], "--", color=ORANGE, label="forecast")
+        ax.plot(
+            [self.accuracy], [self.n_classes], "o", color=BLUE, zorder=3,
+            label=self.nouns.rename(f"pilot, {counted(self.n_classes, 'class')}"),
+        )  # fmt: skip
+
+
+def _usual_targets(lowest: float) -> list[float]:
+    """Return targets from the lowest accuracy that matters to 99%; few, since each takes time.
+
+    Examples
+    --------
+    >>> found = _usual_targets(0.123)
+    >>> found[0], found[-1], _usual_targets(0.9)[0], _usual_targets(0.0)[0]
+    (0.13, 0.99, 0.5, 0.01)
+    """
+    first = math.ceil(100 * max(lowest, 0.01))
+    shares = range(50, 100) if first >= 50 else range(first - 1 + first % 2, 100, 2)
+    return [share / 100 for share in shares]

@@ -1,0 +1,132 @@
+"""Files -> Pilot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from headcount.errors import DataError, ParameterError
+from headcount.pilot.loading import safe_arrays
+from headcount.pilot.loading.ranked_lists import pilot_from_neighbours, pilot_from_trec
+from headcount.pilot.loading.npz import pilot_from_npz
+from headcount.pilot.loading.options import COMMON, Options
+from headcount.pilot.loading.tables import Rows, can_read, read_gallery, read_rows
+from headcount.pilot.pilot import Pilot
+
+__all__ = ["as_pilot", "load", "pilot_from_neighbours", "pilot_from_trec"]
+
+
+def as_pilot(data: Any, labels: Any = None) -> Pilot:
+    """Return what people hold as a pilot: one already, a file, or scores with labels."""
+    if isinstance(data, Pilot):
+        if labels is not None:
+            raise ParameterError("a Pilot has its own labels; leave labels out.")
+        return data
+    if isinstance(data, str | os.PathLike):
+        return load(data, labels=labels)
+    if labels is None:
+        raise ParameterError("a score matrix needs labels: the true class of each row.")
+    return Pilot.from_scores(data, labels)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    gallery: str | os.PathLike[str] | None = None,
+    gallery_labels: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+    higher_is_better: bool | None = None,
+    qrels: str | os.PathLike[str] | None = None,
+    n_classes: int | None = None,
+    average: str | None = None,
+    tie_rule: str | None = None,
+    memory_limit: int | None = None,
+) -> Pilot:
+    """Read a pilot from files.
+
+    Parameters
+    ----------
+    path : path
+        An ``.npz`` file (scores + labels; probes + probe_labels + gallery; losses + n_classes; or
+        neighbour lists ids + distances + labels + n_classes; the first three may add ``groups``
+        and ``order``, a value for each class in the order of `Pilot.class_names`), an ``.npy``
+        file, a ``.csv`` or ``.tsv`` table (a column a class and a column named label), a
+        ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
+        `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
+    labels, gallery, gallery_labels : path, optional
+        Files with what the first one lacks. With a gallery, or with a metric, rows are embeddings.
+    metric : {"euclidean", "cosine", "dot"}, optional
+        How embeddings are compared.
+    higher_is_better : bool, optional
+        False for distances. Neighbour lists are taken for distances unless stated.
+    qrels : path, optional
+        Relevance judgements of a TREC run.
+    n_classes : int, optional
+        Size of the collection behind a run or behind losses.
+    average, tie_rule : str, optional
+        See `Pilot`.
+    memory_limit : int, optional
+        Refuse files that would take more bytes in memory than this, all together; half of the
+        machine's memory by default. ``.npy`` files are not counted: they stay on disk.
+
+    Returns
+    -------
+    Pilot
+    """
+    found = safe_arrays.existing(path)
+    options = Options(
+        labels=labels,
+        gallery=gallery,
+        gallery_labels=gallery_labels,
+        metric=metric,
+        higher_is_better=higher_is_better,
+        qrels=qrels,
+        n_classes=n_classes,
+        average=average,
+        tie_rule=tie_rule,
+    )
+    limit = safe_arrays.MemoryLimit(memory_limit)
+    with safe_arrays.within_memory(found):
+        if qrels is not None:
+            return _from_trec(found, options, limit)
+        if found.suffix.lower() == ".npz":
+            return pilot_from_npz(found, options, limit)
+        if can_read(found):
+            return _from_rows(read_rows(found, limit), found, options, limit)
+    raise DataError(
+        f"cannot tell what {found.name} is; give .npz, .npy, .csv, .tsv or .parquet, or --qrels "
+        "for a TREC run. Only text may be gzipped."
+    )
+
+
+def _from_trec(path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
+    judged = safe_arrays.existing(options.take("qrels"))
+    size = options.take("n_classes")
+    keywords = options.pick(*COMMON)
+    options.refuse_unused("a TREC run")
+    return pilot_from_trec(path, judged, size, **keywords, limit=limit)
+
+
+def _from_rows(table: Rows, path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
+    """Scores, or embeddings where a gallery or a metric says so."""
+    labels = table.labels
+    if options.has("labels"):
+        labels = safe_arrays.read_labels(options.take("labels"), limit)
+    if labels is None:
+        raise ParameterError(
+            f"{path.name} does not say which class each row is; give labels (--labels FILE)"
+            + (" or a column named label." if table.names is not None else ".")
+        )
+    keywords = options.pick(*COMMON)
+    if table.vectors or options.has("gallery") or options.has("metric"):
+        keywords |= options.pick("metric")
+        gallery, gallery_labels = (
+            read_gallery(options, limit) if options.has("gallery") else (None, None)
+        )
+        options.refuse_unused("embeddings")
+        return Pilot.from_embeddings(table.values, labels, gallery, gallery_labels, **keywords)
+    keywords |= options.pick("higher_is_better")
+    options.refuse_unused("a score table")
+    return Pilot.from_scores(table.values, labels, class_names=table.names, **keywords)

@@ -1,0 +1,390 @@
+"""Ranked lists that end before the whole gallery does: TREC runs and nearest neighbours.
+
+A list shows who scored above the true class only as far as it goes. Where the true class is not
+in it, all that is known is that at least so many others beat it: the probe is *censored* there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support import validation
+from headcount.pilot.labels import number_of_classes
+from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
+from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit, open_text
+from headcount.pilot.pilot import Pilot
+
+Run = dict[str, dict[str, float]]
+
+UPSIDE_DOWN = 0.9
+
+
+def pilot_from_neighbours(
+    ids: Any,
+    distances: Any,
+    labels: Any,
+    n_classes: int,
+    *,
+    gallery_labels: Any = None,
+    higher_is_better: bool = False,
+    average: str = "macro",
+    tie_rule: str = "random",
+) -> Pilot:
+    """Make a pilot from the neighbour lists of an approximate index.
+
+    Parameters
+    ----------
+    ids : array of shape (n_probes, depth)
+        What the index returned for each probe, gallery row numbers (-1 for none) or class names.
+        A row number may be in a list once, a name several times.
+    distances : array of shape (n_probes, depth)
+        Their distances, in any order but worst first.
+    labels : sequence
+        True class of each probe.
+    n_classes : int
+        How many classes the index holds.
+    gallery_labels : sequence, optional
+        Class of each gallery row; by default row i is class i.
+    higher_is_better : bool
+        True for similarities, as an inner-product index returns. Lists that then run from worst to
+        best are refused.
+    average, tie_rule
+        See `Pilot`.
+
+    Returns
+    -------
+    Pilot
+        Probes whose class is not in their list are censored at the number of classes in it. A class
+        that scores as the last of a list may tie with others beyond it, see `Pilot.possible_ties`.
+
+    Examples
+    --------
+    The second probe's class, 7, is not among its two neighbours:
+
+    >>> from headcount.pilot.loading import pilot_from_neighbours
+    >>> pilot = pilot_from_neighbours([[3, 5], [1, 2]], [[0.1, 0.4], [0.2, 0.3]], [5, 7], 100)
+    >>> pilot.losses.tolist(), pilot.censored.tolist()
+    ([1, 2], [False, True])
+    """
+    found = np.asarray(ids)
+    scores = validation.as_matrix(distances, "distances").astype(np.float64)
+    true = validation.as_labels(labels, "labels")
+    n_classes = number_of_classes(n_classes, 2)
+    if found.shape != scores.shape or len(found) != len(true):
+        raise DataError(
+            f"ids {found.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
+            "ids and distances need the same shape and one row for each label."
+        )
+    _refuse_wrapped(found)
+    flat = validation.as_labels(found.ravel(), "ids")
+    valid = np.ones(len(flat), np.bool_) if flat.dtype.kind == "U" else flat >= 0
+    probe = np.repeat(np.arange(len(found)), found.shape[1])[valid]
+    score = (scores if higher_is_better else -scores).ravel()[valid]
+    bad = np.zeros(len(found), np.bool_)
+    bad[probe[~np.isfinite(score)]] = True
+    validation.refuse_not_finite(bad, scores, "distances")
+    _refuse_worst_first(probe, score, higher_is_better)
+    if flat.dtype.kind == "i":
+        _refuse_repeated(probe, flat[valid], len(found))
+    classes = _classes_of(flat[valid], gallery_labels)
+    _refuse_unknown(true, gallery_labels, n_classes)
+    n_listed = len(np.unique(classes))
+    if n_listed > n_classes:
+        raise DataError(
+            f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
+            "of classes in the whole index."
+        )
+    losses, ties, censored, possible_ties = _compare(probe, classes, score, true, n_classes)
+    return Pilot.from_losses(
+        losses,
+        n_classes,
+        ties=ties,
+        censored=censored,
+        possible_ties=possible_ties,
+        labels=true,
+        average=average,
+        tie_rule=tie_rule,
+    )
+
+
+def _refuse_wrapped(ids: NDArray[Any]) -> None:
+    """Refuse ids that 64 bits with a sign cannot hold: they would turn negative, and mean none."""
+    if ids.dtype.kind == "u":
+        validation.refuse(
+            np.asarray((ids >= 2**63).any(axis=1)),
+            "ids",
+            "hold a row number of 2**63 or more",
+            lambda i: f"id {ids[i].max()}",
+            "give row numbers, and -1 in a signed type where there is none",
+        )
+
+
+def _refuse_worst_first(
+    probe: NDArray[np.intp], score: NDArray[np.float64], higher_is_better: bool
+) -> None:
+    """Refuse lists that get better from one entry to the next: an index returns the best first.
+
+    Lists in no order go up as often as down, so a few entries out of place do not hide it.
+    """
+    inside = probe[1:] == probe[:-1]
+    n_better = np.count_nonzero(inside & (score[1:] > score[:-1]))
+    n_worse = np.count_nonzero(inside & (score[1:] < score[:-1]))
+    if n_better <= UPSIDE_DOWN * (n_better + n_worse):
+        return
+    course, kind, other = "fall", "distances", "True (--higher-is-better)"
+    if higher_is_better:
+        course, kind, other = "rise", "similarities", "False (--lower-is-better)"
+    n_steps = n_better + n_worse
+    raise DataError(
+        f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they are "
+        f"{kind} the worst comes first; say higher_is_better={other}, in the npz file or as an "
+        f"option, or put the best first."
+    )
+
+
+def _refuse_repeated(probe: NDArray[np.intp], ids: NDArray[Any], n_probes: int) -> None:
+    order = np.lexsort((ids, probe))
+    near, far = order[:-1], order[1:]
+    again = near[(probe[near] == probe[far]) & (ids[near] == ids[far])]
+    wrong = np.zeros(n_probes, np.bool_)
+    wrong[probe[again]] = True
+    validation.refuse(
+        wrong,
+        "ids",
+        "name a gallery row twice",
+        lambda i: f"id {ids[again[probe[again] == i][0]]}",
+        "list each row once; ids that are classes of several rows go as text",
+    )
+
+
+def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
+    if gallery_labels is None:
+        return ids
+    names = validation.as_labels(gallery_labels, "gallery labels")
+    if ids.dtype.kind != "i":
+        raise DataError("ids must be row numbers of the gallery where gallery labels are given.")
+    validation.refuse(
+        ids >= len(names),
+        "ids",
+        f"point past the {len(names):,} gallery labels",
+        lambda i: f"id {ids[i]}",
+        "give one gallery label for each row in the index",
+    )
+    return np.asarray(names[ids])
+
+
+def _refuse_unknown(true: NDArray[Any], gallery_labels: Any, n_classes: int) -> None:
+    """Refuse labels of classes that are not in the index: their probes could never be right."""
+    if gallery_labels is not None:
+        names = validation.as_labels(gallery_labels, "gallery labels")
+        unknown = ~np.isin(true.astype(str), names.astype(str))
+        remedy = "labels must be among the gallery labels"
+    elif true.dtype.kind == "i":
+        unknown = (true < 0) | (true >= n_classes)
+        remedy = "labels must be row numbers of the gallery, or give gallery labels"
+    else:
+        return
+    validation.refuse(
+        unknown, "labels", "name no class of the index", lambda i: f"label {true[i]}", remedy
+    )
+
+
+def _compare(
+    probe: NDArray[np.intp],
+    classes: NDArray[Any],
+    score: NDArray[np.float64],
+    true: NDArray[Any],
+    n_classes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Losses, ties, censoring and possible ties of each probe, from the best entry of a class."""
+    last = np.full(len(true), np.inf)  # beyond a list nothing scores above its last entry
+    np.minimum.at(last, probe, score)
+    both = np.concatenate([classes.astype(str), true.astype(str)])
+    codes = np.unique(both, return_inverse=True)[1]
+    listed, own = codes[: len(classes)], codes[len(classes) :]
+    order = np.lexsort((-score, listed, probe))
+    probe, listed, score = probe[order], listed[order], score[order]
+    first = np.ones(len(probe), np.bool_)
+    first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
+    probe, listed, score = probe[first], listed[first], score[first]
+    mine = listed == own[probe]
+    level = np.full(len(true), -np.inf)
+    level[probe[mine]] = score[mine]
+
+    def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(probe[chosen], minlength=len(true))
+
+    losses = count(~mine & (score > level[probe]))
+    ties = count(~mine & (score == level[probe]))
+    beyond = n_classes - count(np.ones(len(probe), np.bool_))
+    censored = np.isneginf(level)
+    at_the_end = np.where(censored, count(score == last[probe]), beyond)
+    return losses, ties, censored, np.where(censored | (level == last), at_the_end, 0)
+
+
+def pilot_from_trec(
+    run: Path,
+    qrels: Path,
+    n_classes: int | None,
+    average: str = "macro",
+    tie_rule: str = "random",
+    limit: MemoryLimit | None = None,
+) -> Pilot:
+    """Make a pilot from a TREC run and its relevance judgements.
+
+    Every query is a probe and every document a class. Of several relevant documents the best
+    scored one counts, and the others are not counted against it. The rank column is ignored.
+
+    Parameters
+    ----------
+    run : Path
+        Lines of query, Q0, document, rank, score, tag.
+    qrels : Path
+        Lines of query, iteration, document, relevance.
+    n_classes : int
+        How many documents the collection holds.
+    average, tie_rule : str
+        See `Pilot`; queries weigh the same either way.
+    limit : MemoryLimit, optional
+        How much memory both files may take.
+
+    Returns
+    -------
+    Pilot
+        Queries whose relevant document is not in the run are censored at the depth returned.
+    """
+    if n_classes is None:
+        raise ParameterError(
+            "a TREC run does not say how many documents the collection holds; give n_classes "
+            "(--n-classes)."
+        )
+    size = number_of_classes(n_classes, 2)
+    limit = limit or MemoryLimit()
+    scores, relevant = _read_run(run, limit), _read_qrels(qrels, limit)
+    queries = sorted(set(scores) & set(relevant))
+    _explain_gaps(scores, relevant, queries, run)
+    judged = {document for query in queries for document in relevant[query]}
+    n_documents = len(judged.union(*(scores[query] for query in queries)))
+    if n_documents > size:
+        raise DataError(
+            f"{run.name} and the qrels name {n_documents:,} documents, but n_classes is {size:,}; "
+            "give the size of the whole collection."
+        )
+    rows = np.array(
+        [_place(scores[query], relevant[query], size) for query in queries], dtype=np.int64
+    )
+    return Pilot.from_losses(
+        rows[:, 0],
+        size,
+        ties=rows[:, 1],
+        censored=rows[:, 2].astype(np.bool_),
+        possible_ties=rows[:, 3],
+        average=average,
+        tie_rule=tie_rule,
+    )
+
+
+def _place(
+    scores: dict[str, float], relevant: set[str], n_classes: int
+) -> tuple[int, int, bool, int]:
+    """Losses, ties, whether the query is censored, and possible ties."""
+    rivals = [score for document, score in scores.items() if document not in relevant]
+    found = [scores[document] for document in relevant if document in scores]
+    last = min(scores.values())  # beyond the list nothing scores above its last entry
+    if not found:
+        return len(rivals), 0, True, rivals.count(last)
+    best = max(found)
+    beyond = n_classes - len(scores.keys() | relevant) if best == last else 0
+    return sum(s > best for s in rivals), rivals.count(best), False, beyond
+
+
+def _explain_gaps(
+    scores: Run, relevant: dict[str, set[str]], queries: list[str], run: Path
+) -> None:
+    if not queries:
+        raise DataError(
+            f"no query of {run.name} has a relevant document in the qrels; check that both use the "
+            "same query names."
+        )
+    if len(scores) > len(queries):
+        missing = sorted(set(scores) - set(relevant))
+        warn(
+            f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
+            f"the qrels (first: {missing[0]}) and are left out.",
+            AssumptionWarning,
+        )
+    if len(relevant) > len(queries):
+        missing = sorted(set(relevant) - set(scores))
+        warn(
+            f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
+            f"(first: {missing[0]}) and are left out.",
+            AssumptionWarning,
+        )
+    several = [query for query in queries if len(relevant[query]) > 1]
+    if several:
+        warn(
+            f"{len(several):,} of {len(queries):,} queries have several relevant documents "
+            f"(first: {several[0]}); the best scored one counts, the others do not compete.",
+            AssumptionWarning,
+        )
+
+
+def _read_run(path: Path, limit: MemoryLimit) -> Run:
+    run: Run = defaultdict(dict)
+    for number, cells in _lines(path, "query Q0 document rank score tag", limit):
+        query, document = cells[0], cells[2]
+        try:
+            score = float(cells[4])
+        except ValueError:
+            score = float("nan")
+        if not math.isfinite(score):
+            raise DataError(
+                f"{path.name}: line {number} has score {cells[4]!r}, not a finite number; "
+                "repair or remove it."
+            )
+        if document in run[query]:
+            raise DataError(
+                f"{path.name}: line {number} lists document {document} again for query {query}; "
+                "list each document once."
+            )
+        run[query][document] = score
+    return run
+
+
+def _read_qrels(path: Path, limit: MemoryLimit) -> dict[str, set[str]]:
+    relevant: dict[str, set[str]] = defaultdict(set)
+    for number, cells in _lines(path, "query iteration document relevance", limit):
+        try:
+            grade = float(cells[3])
+        except ValueError:
+            raise DataError(
+                f"{path.name}: line {number} has relevance {cells[3]!r}, not a number; repair it."
+            ) from None
+        if grade > 0:
+            relevant[cells[0]].add(cells[2])
+    return relevant
+
+
+def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, list[str]]]:
+    """Cells of each line; other characters that look like blanks may be part of a name."""
+    n_cells, too_long = len(form.split()), f"{path.name} is too long"
+    with open_text(path, limit, newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            line = line.removesuffix("\n").removesuffix("\r").replace("\t", " ")
+            cells = [cell for cell in line.split(" ") if cell]
+            if not cells:
+                continue
+            if len(cells) != n_cells:
+                raise DataError(
+                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
+                    f"'{form}', {n_cells} cells with blanks or tabs between them."
+                )
+            limit.take(2 * PER_TEXT, too_long)
+            yield number, cells

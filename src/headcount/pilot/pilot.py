@@ -1,0 +1,737 @@
+"""Pilot: what was measured, validated once and immutable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+import numpy as np
+from numpy.typing import NDArray
+from headcount.support import validation
+from headcount.pilot.labels import (
+    Groups,
+    Order,
+    enough,
+    groups_of,
+    number_of_classes,
+    order_of,
+    positions,
+)
+from headcount.pilot.classifiers import classifier_name, classifier_scores
+from headcount.errors import DataError
+from headcount.pilot.gallery import enrolled, leave_one_out
+from headcount.pilot.losses import checked_counts, checked_possible_ties
+from headcount.counting import METRICS, ScoreMatrix
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+from headcount.pilot.labels import enough, positions, refuse_duplicates
+from headcount.errors import DataError, UnsupportedError
+from headcount.pilot.losses import LossRows, LossTable, collapse
+from headcount.counting import Beats, Pieces, Source
+from headcount.counting.canonical import canonical_order
+from headcount.pilot.summary import PilotSummary, summarise
+from headcount.support.words import OURS, Nouns, counted
+
+# JOINED from constructors:
+# """How a pilot is made: from scores, embeddings, losses or a classifier."""
+
+
+REVERSED = 0.4
+
+
+class PilotConstructors:
+    """The four ways to make a pilot; `Pilot` says what it then offers."""
+
+    if TYPE_CHECKING:
+        losses: NDArray[np.int64]
+        ties: NDArray[np.int64]
+        weights: NDArray[np.float64]
+        n_classes: int
+
+        def __init__(self, *counts: NDArray[Any], **parts: Any) -> None: ...
+
+        def _made_by(self, classifier: str) -> Self: ...
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: Any,
+        labels: Any,
+        *,
+        class_names: Any = None,
+        higher_is_better: bool | None = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+        order: Order = None,
+    ) -> Self:
+        """Make a pilot from a score matrix, one row a probe and one column a class.
+
+        Parameters
+        ----------
+        scores : array, frame or tensor of shape (n_probes, n_classes)
+            Any integer or floating type, memory-mapped or not; it is read once and never copied
+            whole. The columns of a frame name the classes.
+        labels : sequence of int or str
+            True class of each probe: its column number, or its name where classes have names.
+        class_names : sequence, optional
+            Name of each column.
+        higher_is_better : bool, optional
+            False for distances. When not stated, higher is taken to be better, and scores that
+            would then be worse than guessing are refused.
+        average, tie_rule, groups, order
+            See `Pilot`. `groups` and `order` list a value for each column, or map class names to
+            values.
+
+        Returns
+        -------
+        Pilot
+        """
+        matrix = validation.as_matrix(scores, "scores")
+        n_probes, n_classes = matrix.shape
+        enough(n_classes, n_probes)
+        names = validation.column_names(scores) if class_names is None else class_names
+        names = np.arange(n_classes) if names is None else validation.as_labels(names, "class names")
+        validation.same_length(names, "class names", n_classes, "columns")
+        given = validation.as_labels(labels, "labels")
+        validation.same_length(given, "labels", n_probes, "rows of scores")
+        true = positions(given, names, numbered=True)
+        source = ScoreMatrix(matrix, true, higher_is_better is not False)
+        losses, ties = source.count()
+        validation.refuse_not_finite(source.bad > 0, matrix, "scores")
+        _refuse_constant(ties, n_classes)
+        pilot = cls(
+            losses,
+            ties,
+            names,
+            n_classes=n_classes,
+            labels=true,
+            source=source,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+            order=order_of(order, names),
+        )
+        if higher_is_better is None:
+            _refuse_reversed(pilot)
+        return pilot
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        probes: Any,
+        probe_labels: Any,
+        gallery: Any = None,
+        gallery_labels: Any = None,
+        *,
+        metric: str = "euclidean",
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+        order: Order = None,
+    ) -> Self:
+        """Make a pilot from probe vectors and enrolled (gallery) vectors.
+
+        Parameters
+        ----------
+        probes : array of shape (n_probes, n_dimensions)
+            Read block by block, so it may be memory-mapped. No score matrix is ever held.
+        probe_labels : sequence of int or str
+            True class of each probe.
+        gallery : array of shape (n_gallery, n_dimensions), optional
+            Enrolled vectors; several of one class are allowed, and its best score counts. Without
+            a gallery every row of `probes` is compared with all others (leave one out); classes
+            with a single row then only compete.
+        gallery_labels : sequence of int or str, optional
+            Class of each gallery row; by default row i is class i.
+        metric : {"euclidean", "cosine", "dot"}
+            How vectors are compared. A vector of length zero has cosine 0 with everything.
+        average, tie_rule, groups, order
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+        """
+        validation.choice(metric, "metric", tuple(METRICS))
+        vectors = validation.as_matrix(probes, "probes")
+        validation.finite_vectors(vectors, "probes")
+        given = validation.as_labels(probe_labels, "probe labels")
+        validation.same_length(given, "probe labels", len(vectors), "probes")
+        if gallery is None:
+            if gallery_labels is not None:
+                raise DataError(
+                    "gallery labels were given without a gallery; give both or neither."
+                )
+            source, names = leave_one_out(vectors, given, metric)
+        else:
+            source, names = enrolled(vectors, given, gallery, gallery_labels, metric)
+        losses, ties = source.count()
+        _refuse_constant(ties, source.n_classes)
+        return cls(
+            losses,
+            ties,
+            names,
+            n_classes=source.n_classes,
+            labels=source.true,
+            source=source,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+            order=order_of(order, names),
+        )
+
+    @classmethod
+    def from_losses(
+        cls,
+        losses: Any,
+        n_classes: int,
+        *,
+        ties: Any = None,
+        censored: Any = None,
+        possible_ties: Any = None,
+        labels: Any = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+        order: Order = None,
+    ) -> Self:
+        """Make a pilot from counts alone.
+
+        Parameters
+        ----------
+        losses : sequence of int
+            For each probe, how many wrong classes score above its true class (its rank minus one).
+        n_classes : int
+            How many classes competed, the true one included.
+        ties : sequence of int, optional
+            How many wrong classes score exactly as the true one.
+        censored : sequence of bool, optional
+            True where `losses` is only a lower bound, as when a list was cut off before the true
+            class appeared.
+        possible_ties : sequence of int, optional
+            How many classes may tie with the true one though they do not count as ties: of a
+            censored probe those of its losses that may be ties, as the last of a list may; of
+            others those beyond a list whose last entry scores as the true class does. They widen
+            the bounds of the observed curve, and nothing else.
+        labels : sequence of int or str, optional
+            True class of each probe. Without labels every probe weighs the same.
+        average, tie_rule, groups, order
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> from headcount import Pilot
+        >>> Pilot.from_losses([0, 0, 3], n_classes=10).summary().accuracy
+        0.6666666666666666
+        """
+        n_classes = number_of_classes(n_classes, 1)
+        lost, tied, cut = checked_counts(losses, ties, censored, n_classes)
+        possible = checked_possible_ties(possible_ties, lost, tied, cut, n_classes)
+        enough(n_classes, len(lost))
+        names, true = np.arange(0), None
+        if labels is not None:
+            given = validation.as_labels(labels, "labels")
+            validation.same_length(given, "labels", len(lost), "losses")
+            names, true = np.unique(given, return_inverse=True)
+            if len(names) > n_classes:
+                raise DataError(
+                    f"labels name {len(names):,} classes, but n_classes is {n_classes:,}; "
+                    "check n_classes."
+                )
+        return cls(
+            lost,
+            tied,
+            names,
+            n_classes=n_classes,
+            censored=cut,
+            possible_ties=possible,
+            labels=true,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups_of(groups, names),
+            order=order_of(order, names),
+        )
+
+    @classmethod
+    def from_classifier(
+        cls,
+        clf: Any,
+        X: Any,  # noqa: N803 (scikit-learn's name)
+        y: Any,
+        *,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: Groups = None,
+        order: Order = None,
+    ) -> Self:
+        """Make a pilot from a fitted scikit-learn classifier and a test set.
+
+        Scores are its `decision_function`, else its `predict_log_proba`, else `predict_proba`.
+
+        Parameters
+        ----------
+        clf : fitted classifier
+            Anything with `classes_` and one of the three methods.
+        X : array of shape (n_probes, n_features)
+            Test points, not used in training.
+        y : sequence
+            Their true classes, as in `clf.classes_`.
+        average, tie_rule, groups, order
+            See `Pilot`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from headcount import Pilot
+        >>> X, y = load_digits(return_X_y=True)
+        >>> pilot = Pilot.from_classifier(GaussianNB().fit(X[:900], y[:900]), X[900:], y[900:])
+        >>> pilot
+        Pilot(10 classes, 897 probes)
+        """
+        if not hasattr(clf, "classes_"):
+            raise DataError(
+                f"{type(clf).__name__} has no classes_; fit it first, and use a classifier."
+            )
+        pilot = cls.from_scores(
+            classifier_scores(clf, X),
+            y,
+            class_names=clf.classes_,
+            higher_is_better=True,
+            average=average,
+            tie_rule=tie_rule,
+            groups=groups,
+            order=order,
+        )
+        return pilot._made_by(classifier_name(clf))
+
+
+def _refuse_constant(ties: NDArray[np.int64], n_classes: int) -> None:
+    if (ties == n_classes - 1).all():
+        raise DataError(
+            f"scores: all {len(ties):,} probes score every class the same, so nothing can be "
+            "learned from them; check how the scores were made."
+        )
+
+
+def _refuse_reversed(pilot: PilotConstructors) -> None:
+    won = 1 - (pilot.losses + pilot.ties / 2) / (pilot.n_classes - 1)
+    accuracy = float(pilot.weights @ won)
+    if accuracy < REVERSED:
+        raise DataError(
+            f"scores: between two classes the true one wins only {accuracy:.0%} of the time, worse "
+            "than guessing; if these are distances, say higher_is_better=False "
+            "(--lower-is-better), otherwise say higher_is_better=True (--higher-is-better)."
+        )
+
+
+AVERAGES = ("macro", "micro")
+TIE_RULES = ("random", "lose", "win")
+BEATS_BUDGET = 1 << 30
+
+
+class Pilot(PilotConstructors):
+    """The experiment you have: K classes, N probes, and how the true class of each probe fared.
+
+    Make one with `from_scores`, `from_embeddings`, `from_losses` or `from_classifier`; read one
+    from files with `headcount.load`. Rows keep the order they were given in; every method works on
+    `table()`, whose order does not depend on it.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        K and N.
+    class_names : ndarray
+        Name of each class, in ascending order for embeddings, in column order for scores.
+    labels : ndarray of int64 or None
+        For each probe, the position of its true class in `class_names`.
+    losses, ties : ndarray of int64
+        For each probe, how many wrong classes score above, and equal to, its true class.
+    censored : ndarray of bool
+        Whether `losses` is only a lower bound.
+    possible_ties : ndarray of int64
+        How many classes may tie with the true one, though they do not count in `ties`, because a
+        list was cut: of a censored probe some of its losses, of others classes beyond the list.
+    weights : ndarray of float64
+        Weight of each probe in an average; they sum to one.
+    average : {"macro", "micro"}
+        Macro: every class with probes weighs the same. Micro: every probe does.
+    tie_rule : {"random", "lose", "win"}
+        What happens when a wrong class scores exactly as the true one. Random: each of the tied
+        classes is chosen with the same chance, and results are exact expectations.
+    groups : ndarray or None
+        Group of each class, for classes that belong together (the alphabet of a character).
+    order : ndarray of float64 or None
+        Where each class stands in an order that may matter (when it was added, its batch, how
+        often it is asked for); only used to check that nothing changes along it.
+    classifier : str or None
+        Kind of classifier that gave the scores, where `from_classifier` was told.
+    nouns : Nouns
+        What classes and probes are called in everything that is made from the pilot; see
+        `with_nouns`.
+
+    Examples
+    --------
+    >>> import headcount
+    >>> scores = [[0.9, 0.1, 0.3], [0.2, 0.8, 0.8], [0.7, 0.5, 0.1]]
+    >>> pilot = headcount.Pilot.from_scores(scores, [0, 1, 2])
+    >>> pilot.losses.tolist(), pilot.ties.tolist()
+    ([0, 0, 2], [0, 1, 0])
+    """
+
+    def __init__(
+        self,
+        losses: NDArray[np.int64],
+        ties: NDArray[np.int64],
+        class_names: NDArray[Any],
+        *,
+        n_classes: int,
+        censored: NDArray[np.bool_] | None = None,
+        possible_ties: NDArray[np.int64] | None = None,
+        labels: NDArray[np.int64] | None = None,
+        source: Source | None = None,
+        beats: Beats | None = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+        groups: NDArray[Any] | None = None,
+        order: NDArray[np.float64] | None = None,
+        classifier: str | None = None,
+        nouns: Nouns = OURS,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_probes = len(losses)
+        self.average = validation.choice(average, "average", AVERAGES)
+        self.tie_rule = validation.choice(tie_rule, "tie_rule", TIE_RULES)
+        self.losses = _frozen(losses)
+        self.ties = _frozen(ties)
+        self.censored = _frozen(np.zeros(len(losses), np.bool_) if censored is None else censored)
+        self.possible_ties = _frozen(
+            np.zeros(len(losses), np.int64) if possible_ties is None else possible_ties
+        )
+        self.labels = None if labels is None else _frozen(labels)
+        self.class_names = _frozen(class_names)
+        self.groups = None if groups is None else _frozen(groups)
+        self.order = None if order is None else _frozen(order)
+        self.classifier = classifier
+        self.nouns = nouns
+        self.weights = _frozen(self._weights())
+        self._source = source
+        self._beats = beats
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse changes: a pilot is what was measured; only the beats list is filled in later."""
+        if getattr(self, "_sealed", False) and name != "_beats":
+            raise AttributeError("a Pilot cannot be changed; make a new one")
+        super().__setattr__(name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Seal what was unpickled or copied: NumPy makes the arrays anew, and writeable."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+        self.__dict__.pop("_table", None)  # made again where it is asked for
+
+    # -- what it offers -------------------------------------------------------------------------
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores are at hand, for methods that need more than losses."""
+        return self._source is not None
+
+    @property
+    def has_beats(self) -> bool:
+        """Whether the list of `beats` has been made, so that it costs nothing more."""
+        return self._beats is not None
+
+    def table(self) -> LossTable:
+        """Distinct losses with their weights, ties resolved by the tie rule.
+
+        Under ``tie_rule="random"`` a probe with L losses and T ties enters as rows L ... L + T of
+        weight 1 / (T + 1) each, which is exact: among T + 1 equals in random order, the number
+        ahead of the true class is uniform. Computed once and kept.
+        """
+        return self._table
+
+    @cached_property
+    def _table(self) -> LossTable:
+        plain = self._rows(self.losses, self.ties, ~self.censored)
+        cut = self._rows(self.losses, self.ties, self.censored)
+        return LossTable(
+            _frozen(np.concatenate([plain[0], cut[0]])),
+            _frozen(np.concatenate([plain[1], cut[1]])),
+            _frozen(np.repeat([False, True], [len(plain[0]), len(cut[0])])),
+            self.n_classes - 1,
+            self._bounds(),
+        )
+
+    def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Scores against all classes for successive blocks of probes; higher is better."""
+        return self._need_source().blocks(rows)
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Blocks for those who use only the order within each row, which is exact in any type."""
+        return self._need_source().ordered_blocks()
+
+    def pieces(
+        self, top: int = 10, levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+    ) -> Pieces:
+        """Per-probe summaries of the scores, in one pass over them.
+
+        Parameters
+        ----------
+        top : int
+            How many of the best impostor scores to keep.
+        levels : sequence of float
+            Which quantiles of the impostor scores to keep.
+
+        Returns
+        -------
+        Pieces
+            True score, best impostor scores (descending), mean, spread and quantiles.
+        """
+        top = validation.whole_number(top, "top", 1)
+        wanted = np.asarray(levels, dtype=np.float64)
+        if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+            raise DataError("levels must be a list of numbers from 0 to 1.")
+        return self._need_source().measure(top, wanted)[2]
+
+    def beats(self, budget: int = BEATS_BUDGET) -> Beats:
+        """Which classes beat or tie each probe; computed once and kept.
+
+        Parameters
+        ----------
+        budget : int
+            Refuse a list of more bytes than this.
+
+        Returns
+        -------
+        Beats
+        """
+        if self._beats is None:
+            needed = 5 * int((self.losses + self.ties).sum())
+            if needed > budget:
+                raise UnsupportedError(
+                    f"the list of classes that beat each probe would take {needed / 2**30:.1f} "
+                    f"GiB, more than the budget of {budget / 2**30:.1f} GiB; use fewer probes or "
+                    "raise the budget."
+                )
+            self._beats = self._need_source().beats(self.losses, self.ties)
+        return self._beats
+
+    def canonical_classes(self) -> NDArray[Any]:
+        """Names of the classes in an order that does not depend on how the data were ordered.
+
+        For random draws of classes: who beats whom decides, so it needs `beats`.
+        """
+        beats = self.beats()
+        assert self.labels is not None  # a pilot with scores has labels
+        blocks = self.score_blocks if self.has_scores else None
+        return np.asarray(self.class_names[canonical_order(beats, self.labels, blocks)])
+
+    def has_probes(self, classes: NDArray[Any]) -> bool:
+        """Whether any of these classes has a probe."""
+        return self.labels is not None and bool(
+            np.isin(self.class_names[self.labels], classes).any()
+        )
+
+    def subset(self, classes: Any) -> Pilot:
+        """Return the pilot that only these classes would have given.
+
+        Works from the list of `beats` where that has been computed, else from the scores.
+
+        Parameters
+        ----------
+        classes : sequence
+            Names of the classes to keep, as in `class_names`.
+
+        Returns
+        -------
+        Pilot
+        """
+        if self._source is None and self._beats is None:
+            raise UnsupportedError(
+                "this pilot holds only counts, which do not say who beat whom; "
+                "make it from scores or embeddings to take a subset of classes."
+            )
+        wanted = validation.as_labels(classes, "classes")
+        kept = positions(wanted, self.class_names)
+        refuse_duplicates(wanted, "classes")
+        enough(len(kept), 1)
+        kept = np.sort(kept)
+        assert self.labels is not None  # a pilot with scores has labels
+        number = np.full(self.n_classes, -1, np.int64)
+        number[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(number[self.labels] >= 0)
+        enough(len(kept), len(rows))
+        true = number[self.labels[rows]]
+        source = None if self._source is None else self._source.subset(rows, kept, true)
+        beats = None if self._beats is None else self._beats.subset(rows, kept)
+        if beats is not None:
+            lost, tied = beats.count(np.ones(len(kept)))
+            losses, ties = lost.astype(np.int64), tied.astype(np.int64)
+        else:
+            assert source is not None
+            losses, ties = source.count()
+        return self._with(
+            losses,
+            ties,
+            self.class_names[kept],
+            n_classes=len(kept),
+            labels=true,
+            source=source,
+            beats=beats,
+            groups=None if self.groups is None else self.groups[kept],
+            order=None if self.order is None else self.order[kept],
+        )
+
+    def keep_probes(self, rows: Any) -> Pilot:
+        """Return the pilot with only some of its probes; all classes still compete.
+
+        Parameters
+        ----------
+        rows : sequence of int or of bool
+            Positions of the probes to keep, each once, or a mask with one entry for each probe.
+
+        Returns
+        -------
+        Pilot
+        """
+        chosen = validation.as_positions(rows, "probes to keep", self.n_probes)
+        enough(self.n_classes, len(chosen))
+        every = np.arange(self.n_classes)
+        true = None if self.labels is None else self.labels[chosen]
+        source = None
+        if self._source is not None and true is not None:
+            source = self._source.subset(chosen, every, true)
+        return self._with(
+            self.losses[chosen],
+            self.ties[chosen],
+            self.class_names,
+            n_classes=self.n_classes,
+            censored=self.censored[chosen],
+            possible_ties=self.possible_ties[chosen],
+            labels=true,
+            source=source,
+            beats=None if self._beats is None else self._beats.subset(chosen, every),
+            groups=self.groups,
+            order=self.order,
+        )
+
+    def with_nouns(self, noun: str | None = None, probe_noun: str | None = None) -> Pilot:
+        """Return the same pilot, whose classes and probes are called something else.
+
+        Sentences, tables, reports and pictures then say so; data and options keep their names.
+
+        Parameters
+        ----------
+        noun : str, optional
+            What a class is: "person/people", or one word if its plural is regular.
+        probe_noun : str, optional
+            What a probe is, such as "photo/photos".
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> import headcount
+        >>> pilot = headcount.Pilot.from_losses([0, 0, 1], n_classes=50)
+        >>> pilot.with_nouns("person/people", "photo")
+        Pilot(50 people, 3 photos)
+        """
+        return self._but(nouns=Nouns.of(noun, probe_noun))
+
+    def _made_by(self, classifier: str) -> Pilot:
+        """Return the same pilot, which remembers what kind of classifier gave the scores."""
+        return self._but(classifier=classifier)
+
+    def _but(self, **changed: Any) -> Pilot:
+        """Return the same pilot with something else known about it."""
+        return self._with(
+            self.losses,
+            self.ties,
+            self.class_names,
+            n_classes=self.n_classes,
+            censored=self.censored,
+            possible_ties=self.possible_ties,
+            labels=self.labels,
+            source=self._source,
+            beats=self._beats,
+            groups=self.groups,
+            order=self.order,
+            **changed,
+        )
+
+    def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
+        """Return a pilot that averages, breaks ties and is spoken of as this one."""
+        same = ("average", "tie_rule", "classifier", "nouns")
+        kept = {name: getattr(self, name) for name in same}
+        return Pilot(*counts, **(kept | parts))
+
+    def summary(self) -> PilotSummary:
+        """Return counts, balance, ties, accuracy, and the classes to look at first."""
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        size = f"{counted(self.n_classes, 'class')}, {counted(self.n_probes, 'probe')}"
+        return f"Pilot({self.nouns.rename(size)})"
+
+    def _repr_html_(self) -> str:
+        from headcount.display.notebook import pilot_html
+
+        return pilot_html(self)
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _rows(
+        self, losses: NDArray[np.int64], ties: NDArray[np.int64], chosen: NDArray[np.bool_]
+    ) -> LossRows:
+        """Losses and weights of some probes, ties resolved by the tie rule."""
+        if self.tie_rule == "lose":
+            losses, ties = losses + ties, np.zeros_like(ties)
+        elif self.tie_rule == "win":
+            ties = np.zeros_like(ties)
+        return collapse(losses, ties, self.weights, chosen)
+
+    def _bounds(self) -> tuple[LossRows, LossRows] | None:
+        """Return the fewest and the most losses that ties at the end of lists allow."""
+        if not self.possible_ties.any():
+            return None
+        every = np.ones(self.n_probes, np.bool_)
+        at_end = np.where(self.censored, self.possible_ties, 0)
+        fewest = self._rows(self.losses - at_end, self.ties + at_end, every)
+        # Tied with all beyond the list a probe has any number of losses; that it has the most is
+        # close to that, and is one row where a large gallery would take millions.
+        unknown = self.censored | ((self.possible_ties > 0) & (self.tie_rule != "win"))
+        most = np.where(unknown, self.n_classes - 1, self.losses)
+        return fewest, self._rows(most, np.where(unknown, 0, self.ties), every)
+
+    def _need_source(self) -> Source:
+        if self._source is None:
+            raise UnsupportedError(
+                "this pilot holds only counts, not scores; make it from scores or embeddings."
+            )
+        return self._source
+
+    def _weights(self) -> NDArray[np.float64]:
+        if self.average == "micro" or self.labels is None:
+            return np.full(self.n_probes, 1 / self.n_probes)
+        per_class = np.bincount(self.labels)
+        return np.asarray(1 / (per_class[self.labels] * np.count_nonzero(per_class)))
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    copy = np.array(values)
+    copy.flags.writeable = False
+    return copy

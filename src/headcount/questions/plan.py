@@ -1,0 +1,417 @@
+"""How large a pilot must be to know the accuracy among many classes well enough."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support import validation
+from headcount.questions.forecast import Forecast
+from headcount.support.grids import asked_classes
+from headcount.uncertainty.backtest import points
+from headcount.uncertainty.backtest import LEAST_HALF
+from headcount.checks import Check
+from headcount.errors import ParameterError, UnsupportedError
+from headcount.estimators import Extrapolator
+from headcount.curves.favorability import ROUND_OFF
+from headcount.questions.forecast import forecast
+from headcount.uncertainty.limits import ladder
+from headcount.pilot.loading import as_pilot
+from headcount.support.output import as_csv, as_frame, as_html
+from headcount.support.workers import doing
+from headcount.uncertainty.intervals import Uncertainty
+from headcount.support.words import OURS, Nouns, about, percent
+
+Floats = NDArray[np.float64]
+
+SCHEMA = 1
+FEWEST, MOST = 2 * LEAST_HALF, 10_000_000
+PER_CLASS = (1, 2, 5, 10, 20)
+STEPS = 200
+
+
+@dataclass(frozen=True)
+class Option:
+    """One size of pilot that would do.
+
+    Attributes
+    ----------
+    classes : int
+        Fewest classes.
+    probes_per_class : float
+        With so many probes each.
+    probes : int
+        Probes in all, if every class has some.
+    half_width : float
+        Half the width of the interval that is then expected.
+    """
+
+    classes: int
+    probes_per_class: float
+    probes: int
+    half_width: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a pilot must be. Made by `plan`.
+
+    Attributes
+    ----------
+    k : int
+        Number of classes at which the accuracy is to be known.
+    half_width : float
+        To within how much, in accuracy.
+    confidence : float
+        Level of the interval.
+    method : str
+        How it will be forecast.
+    n_classes, n_probes : int
+        Size of the pilot at hand.
+    accuracy : float
+        What that pilot says about k classes.
+    half_width_now : float
+        Half the width of its interval.
+    class_share, probe_share, extrapolation_share : float
+        Where the error comes from now: the choice of classes, the few probes of each, and the
+        step from the pilot's size to k. They sum to one.
+    classes : int or None
+        Fewest classes that will do with `probes_per_class`; None where not even ten million do.
+    probes_per_class : float
+        Those of the pilot at hand, unless others were asked for.
+    options : tuple of Option
+        Other sizes that will do.
+    notes : tuple of str
+        What to know about it.
+    checks : tuple of Check
+        What to know before believing the forecast that it rests on.
+    nouns : Nouns
+        What classes and probes are called in words.
+    """
+
+    k: int
+    half_width: float
+    confidence: float
+    method: str
+    n_classes: int
+    n_probes: int
+    accuracy: float
+    half_width_now: float
+    class_share: float
+    probe_share: float
+    extrapolation_share: float
+    classes: int | None
+    probes_per_class: float
+    options: tuple[Option, ...]
+    notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    nouns: Nouns = OURS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        held = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "nouns"}
+        options = [dict(vars(option)) for option in self.options]
+        checks = [check.to_dict() for check in self.checks]
+        lists = {"options": options, "notes": list(self.notes), "checks": checks}
+        return {"schema": SCHEMA} | held | lists
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """Return the sizes that will do as a pandas DataFrame."""
+        return as_frame(self._columns())
+
+    def to_csv(self) -> str:
+        """Return the sizes that will do as CSV text."""
+        return as_csv(self._columns())
+
+    def sentences(self) -> list[str]:
+        """Return the answer in words."""
+        return [self.nouns.rename(line) for line in (self._now(), self._needed(), *self.notes)]
+
+    def __repr__(self) -> str:
+        title = f"Plan for accuracy at {self.k:,} classes within {points(self.half_width)}"
+        return "\n  ".join([self.nouns.rename(title), *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self))
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        names = Option.__dataclass_fields__
+        return {name: np.array([getattr(o, name) for o in self.options]) for name in names}
+
+    def _now(self) -> str:
+        return (
+            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is known to within "
+            f"{points(self.half_width_now)} ({percent(self.confidence)} interval, "
+            f"{percent(self.accuracy)} the estimate)."
+        )
+
+    def _needed(self) -> str:
+        each = f"{self.probes_per_class:.3g} probe" + "s" * (self.probes_per_class != 1)
+        wanted = points(self.half_width)
+        if self.classes is None:
+            return (
+                f"Not even {about(MOST)} classes with {each} each would bring it to within "
+                f"{wanted}."
+            )
+        size = f"about {about(self.classes)} classes with {each} each"
+        if self.classes <= self.n_classes:
+            return f"That is enough: {size} would do for {wanted}."
+        return f"To know it to within {wanted}, take {size}."
+
+
+def plan(
+    data: Any,
+    k: int,
+    half_width: float,
+    *,
+    labels: Any = None,
+    method: str | Extrapolator = "auto",
+    confidence: float = 0.9,
+    probes_per_class: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Plan:
+    r"""Say how large a pilot must be to know the accuracy among k classes well enough.
+
+    Parameters
+    ----------
+    data : Pilot, path or score matrix
+        A pilot that is there already, perhaps a small one.
+    k : int
+        Number of classes at which the accuracy is to be known.
+    half_width : float
+        To within how much: 0.03 is plus or minus 3 points.
+    labels : sequence, optional
+        True class of each row, where `data` is a matrix.
+    method : str or Extrapolator
+        How it will be forecast.
+    confidence : float
+        Level of the interval.
+    probes_per_class : float, optional
+        Of the pilot to come; by default as many as this one has.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Workers, as in joblib.
+
+    Returns
+    -------
+    Plan
+
+    Notes
+    -----
+    On the scale of log odds, a pilot of K' classes with r' probes each has the error
+
+    .. math::
+
+       \sqrt{\frac{K}{K'} \Big(C + P \frac{r}{r'}\Big) G(k / K') + X(k / K')^2} ,
+
+    where C and P are what the choice of classes and the finite number of their probes add to the
+    variance at the pilot's own size (told apart by how probes of one class differ), G is how much
+    that grows, and X the error of shape, when a forecast goes so many times beyond its pilot (what
+    a method states without any step beyond is counted with the former); all as found for the pilot
+    at hand, K and r being its size. C and P follow A (1 - A) as the accuracy A falls. From K' = k
+    on, nothing is extrapolated.
+
+    What the pilot at hand says is itself uncertain, the more so the smaller it is: plan again
+    when half of the larger one is there.
+
+    Examples
+    --------
+    >>> from headcount import simulate
+    >>> pilot = simulate.isotropic_gaussian(100, sigma=0.5, random_state=1).pilot
+    >>> found = plan(pilot, 100, 0.02, method="no-change")
+    >>> found.half_width_now > 0.02, found.classes > 100
+    (True, True)
+    """
+    (asked,) = asked_classes(validation.whole_number(k, "k", 2))
+    if not 0 < half_width < 0.5:
+        raise ParameterError(
+            f"half_width must lie between 0 and 0.5, such as 0.03 for 3 points, not {half_width!r}."
+        )
+    wanted = None
+    if probes_per_class is not None:
+        wanted = validation.positive(probes_per_class, "probes_per_class")
+    pilot = as_pilot(data, labels)
+    made = forecast(
+        pilot,
+        classes=asked,
+        method=method,
+        confidence=confidence,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    if made.uncertainty is None:
+        raise UnsupportedError(
+            f"method {made.method} is too slow for a back-test, which a plan rests on; choose "
+            "another one."
+        )
+    model = _Model(made, made.uncertainty, asked)
+    return _planned(model, float(half_width), wanted)
+
+
+# -- inner workings --------------------------------------------------------------------------------
+
+
+class _Model:
+    """How wide the interval at k will be, for pilots of any size."""
+
+    def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
+        self.made, self.u, self.k = made, u, k
+        self.value = float(made.accuracy(k))
+        self.rarer = min(self.value, 1 - self.value)
+        # A pilot with probes enough to show an accuracy that this one cannot.
+        few = 0 < self.rarer * u.n_probes <= 1
+        self.shown = replace(u, n_probes=math.ceil(1 / self.rarer)) if few else u
+        whole = u.class_variance + u.probe_variance
+        self.by_probes = u.probe_variance / whole if whole > 0 else 0.0
+        self.own = u.probes_per_class
+
+    def sampling(self, classes: Floats, per_class: float, k: Any = None) -> Floats:
+        """Variance that comes from the choice of classes and probes."""
+        size, u = self.u.n_classes, self.u
+        asked = self.k if k is None else k
+        reached = np.minimum(classes, asked)  # where the pilot to come measures
+        known = np.minimum(reached, size)
+        level = u.sampling(known) ** 2 * self._spread(known) / self._spread(reached)
+        mix = 1 - self.by_probes + self.by_probes * self.own / per_class
+        at = self._beyond(classes, asked)
+        # What is stated without any step beyond the pilot is due to its size.
+        due = np.where(at > size, u.onset**2, 0.0)
+        growth = (u.sampling(at) ** 2 + due) / u.sampling(size) ** 2
+        return np.asarray(level * size / classes * mix * growth)
+
+    def extrapolation(self, classes: Floats, k: Any = None) -> Floats:
+        """Variance of the error of shape."""
+        at = self._beyond(classes, self.k if k is None else k)
+        return np.asarray(np.maximum(self.u.extrapolation(at) ** 2 - self.u.onset**2, 0.0))
+
+    def half_width(self, classes: Any, per_class: float) -> Floats:
+        """Half the width of the interval to expect.
+
+        Its limits are the least of those from the pilot's size to k (`headcount.uncertainty.limits`).
+        """
+        sizes = np.asarray(classes, dtype=np.float64)
+        stages = self._stages(sizes)
+        value = self._accuracy(stages)
+        error = np.sqrt(self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages))
+        at = self._beyond(sizes, stages)
+        own, shown = (
+            np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
+            for limits in (
+                known.limits(value, at, error, self.made.confidence)
+                for known in (self.u, self.shown)
+            )
+        )
+        return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, own) / 2)
+
+    def fewest(self, half_width: float, per_class: float) -> int | None:
+        """Return the smallest number of classes that brings the interval down to a width."""
+        ladder = np.unique(np.geomspace(FEWEST, MOST, STEPS).round())
+        good = np.flatnonzero(self.half_width(ladder, per_class) <= half_width)
+        if len(good) == 0:
+            return None
+        low, high = int(ladder[max(good[0] - 1, 0)]), int(ladder[good[0]])
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = float(self.half_width(middle, per_class)) <= half_width
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def _stages(self, classes: Floats) -> Floats:
+        """Return numbers of classes from the size of a pilot to k, a column for each pilot.
+
+        They are to its size what the rungs of a ladder are to that of the pilot at hand.
+        """
+        size, furthest = self.u.n_classes, self._beyond(classes.min(), self.k)
+        rungs = ladder(size, self.u.grid)
+        rungs = rungs[(rungs >= size) & (rungs <= furthest)]
+        ways = np.multiply.outer(rungs / size, classes)
+        stages = np.append(ways, np.full((1, *classes.shape), self.k), axis=0)
+        return np.minimum(np.floor(stages * (1 + ROUND_OFF)), self.k)
+
+    def _beyond(self, classes: Floats, k: Any) -> Floats:
+        """Return how many classes are as far beyond the pilot at hand as k is beyond another."""
+        ratio = np.maximum(k / np.asarray(classes), 1.0)
+        return np.asarray(np.floor(ratio * self.u.n_classes * (1 + ROUND_OFF)))
+
+    def _accuracy(self, classes: Floats) -> Floats:
+        """Return accuracies, each number of classes looked at once."""
+        counts, where = np.unique(classes, return_inverse=True)
+        return np.asarray(self.made.accuracy(counts)[where].reshape(np.shape(classes)))
+
+    def _spread(self, classes: Floats) -> Floats:
+        value = self._accuracy(classes)
+        return np.asarray(np.maximum(value * (1 - value), 0.5 / self.u.n_probes))
+
+
+@doing("Looking for sizes that would do")
+def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
+    u, made = model.u, model.made
+    if not float(u.sampling(u.n_classes)) > 0:
+        raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
+    size = np.array(float(u.n_classes))
+    sampled, shape = float(model.sampling(size, model.own)), float(model.extrapolation(size))
+    wanted = model.own if per_class is None else per_class
+    probes = model.by_probes * sampled / (sampled + shape)
+    classes = model.fewest(half_width, wanted)
+    return Plan(
+        k=model.k,
+        half_width=half_width,
+        confidence=made.confidence,
+        method=made.method,
+        n_classes=made.n_classes,
+        n_probes=made.n_probes,
+        accuracy=model.value,
+        half_width_now=float(model.half_width(size, model.own)),
+        class_share=(1 - model.by_probes) * sampled / (sampled + shape),
+        probe_share=probes,
+        extrapolation_share=shape / (sampled + shape),
+        classes=classes,
+        probes_per_class=wanted,
+        options=_options(model, half_width, wanted),
+        notes=_notes(model, classes),
+        checks=made.checks,
+        nouns=made.nouns,
+    )
+
+
+def _options(model: _Model, half_width: float, wanted: float) -> tuple[Option, ...]:
+    often = {wanted, *PER_CLASS} if model.by_probes > 0 else {wanted}
+    found = []
+    for per_class in sorted(often):
+        classes = model.fewest(half_width, per_class)
+        if classes is not None:
+            reached = float(model.half_width(classes, per_class))
+            found.append(Option(classes, per_class, round(classes * per_class), reached))
+    return tuple(found)
+
+
+def _notes(model: _Model, classes: int | None) -> tuple[str, ...]:
+    notes = []
+    if model.by_probes == 0 and model.u.told_apart:
+        notes.append(
+            "Probes of one class were always right or wrong together, so that more of them would "
+            "bring nothing."
+        )
+    elif model.by_probes == 0:
+        notes.append(
+            "The pilot does not show what more probes of a class would bring (no class has two, "
+            "it is not known which, or all are right or all wrong); it is assumed they bring "
+            "nothing."
+        )
+    if classes is not None and classes > model.k:
+        notes.append(
+            f"These are more than the {model.k:,} classes asked about: the expected accuracy is an "
+            "average over all sets of so many, and one set is not enough to know it so well."
+        )
+    return tuple(notes)

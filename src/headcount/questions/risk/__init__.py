@@ -1,0 +1,31 @@
+"""Average risk: what mistakes cost, for any cost and any prior (paper 004)."""
+
+from headcount.questions.risk.answers import RiskCurve, RiskForecast
+from headcount.questions.risk.cost_files import load_cost
+from headcount.questions.risk.costs import Cost, as_cost
+from headcount.questions.risk.forecasting import forecast_risk
+from headcount.questions.risk.jackknife import curve_covariance
+from headcount.questions.risk.observed import ObservedRisk, observe_risk, observed_risk
+from headcount.questions.risk.priors import as_priors, prior_weights, with_priors
+from headcount.questions.risk.ranks import cost_by_place, place_chances, risk_from_places
+from headcount.questions.risk.tasks import task_normalised_risk
+
+__all__ = [
+    "Cost",
+    "ObservedRisk",
+    "RiskCurve",
+    "RiskForecast",
+    "as_cost",
+    "as_priors",
+    "cost_by_place",
+    "curve_covariance",
+    "forecast_risk",
+    "load_cost",
+    "observe_risk",
+    "observed_risk",
+    "place_chances",
+    "prior_weights",
+    "risk_from_places",
+    "task_normalised_risk",
+    "with_priors",
+]

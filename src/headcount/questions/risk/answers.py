@@ -1,0 +1,259 @@
+"""RiskForecast: what a user holds about the cost of mistakes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support import validation
+from headcount.support.grids import curve_classes, either
+from headcount.checks import Check, finding
+from headcount.errors import ParameterError, UnsupportedError
+from headcount.questions.forecast import SCHEMA
+from headcount.support.output import as_csv, as_frame, as_html
+from headcount.questions.risk.asymptotics import asymptotic_interval
+from headcount.questions.risk.delta import DeltaMethod, Sensitive
+from headcount.questions.risk.observed import ObservedRisk
+from headcount.support.workers import doing
+from headcount.support.words import OURS, Nouns, counted
+from headcount.support.output import write_text
+
+Floats = NDArray[np.float64]
+
+GAP = 0.05  # of the observed risk
+
+
+class RiskFit(Sensitive, Protocol):
+    """A fitted conditional cost, which says how it moves with the curves it was made from."""
+
+    def risk(self, k: Floats) -> Floats:
+        """Fitted risk among k classes."""
+
+
+@dataclass(frozen=True)
+class RiskCurve:
+    """Risk against classes: observed up to the pilot's size, forecast beyond.
+
+    `lower` and `upper` are None where the pilot does not allow intervals.
+    """
+
+    classes: NDArray[np.int64]
+    risk: Floats
+    region: NDArray[np.str_]
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+
+class RiskForecast:
+    """Risk at any number of classes: measured up to the pilot's size, forecast beyond.
+
+    Made by `forecast_risk`.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        Size of the pilot.
+    classes : tuple of int
+        Numbers of classes asked about.
+    method : str
+        Approach and basis.
+    confidence : float
+        Level of the intervals.
+    observed : ObservedRisk
+        What the pilot itself says, up to its own size.
+    fit : MixtureFit, PricedFit or PolynomialFit
+        The fitted conditional cost.
+    curve : RiskCurve
+        Risk against classes, with its interval.
+    checks : tuple of Check
+        What to know before believing it.
+    warnings : tuple of str
+        What was said on the way.
+    nouns : Nouns
+        What classes and probes are called in words.
+    """
+
+    def __init__(
+        self,
+        *,
+        observed: ObservedRisk,
+        fit: RiskFit,
+        classes: tuple[int, ...],
+        n_probes: int,
+        method: str,
+        confidence: float,
+        largest_cost: float,
+        delta: DeltaMethod | None = None,
+        warnings: tuple[str, ...] = (),
+        nouns: Nouns = OURS,
+    ) -> None:
+        self.observed = observed
+        self.fit = fit
+        self.classes = classes
+        self.n_classes = observed.n_classes
+        self.n_probes = n_probes
+        self.method = method
+        self.confidence = confidence
+        self.largest_cost = largest_cost
+        self.warnings = warnings
+        self.nouns = nouns
+        self._delta = delta
+        self.checks = tuple(_gap(observed, fit, 1e-9 * largest_cost))
+        self.curve = self._curve()
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def risk(self, k: Any) -> Floats:
+        """Risk among k classes: observed for k up to the pilot's size, fitted beyond."""
+        return either(k, self.n_classes, self.observed.risk, self.fit.risk)
+
+    def standard_error(self, k: Any) -> Floats:
+        """Return the standard error of the risk among k classes, by the jackknife over classes.
+
+        The fit is linear in the observed curve as long as the same basis functions are in use;
+        beyond the pilot the error of the curve is carried over by that map (the delta method).
+        That the true conditional cost may not be in the basis is not part of it.
+        """
+        if self._delta is None:
+            raise UnsupportedError(
+                "there are no intervals: the pilot holds only counts, or intervals were not asked "
+                "for; make it from scores and pass intervals=True."
+            )
+        beyond = partial(self._delta.forecast, self.fit)
+        return either(k, self.n_classes, self._delta.observed, beyond)
+
+    def interval(self, k: Any, by: str = "asymptotic") -> tuple[Floats, Floats]:
+        """Interval for the expected risk among k classes, within zero and the largest cost."""
+        validation.choice(by, "by", ("asymptotic",))
+        return asymptotic_interval(
+            self.risk(k), self.standard_error(k), self.confidence, largest=self.largest_cost
+        )
+
+    def linear_map(self, k: Any) -> tuple[Floats, Floats, Floats | None]:
+        """Return how the fitted risk at k moves with the observed curves.
+
+        Returns
+        -------
+        at : ndarray
+            Numbers of classes at which the observed curves were used.
+        by_risk : ndarray of shape (len(k), len(at))
+            Change of the fitted risk with the observed risk at each of them.
+        by_error : ndarray or None
+            The same with the observed error (0-1 cost), where the fit uses that too.
+        """
+        counts = np.atleast_1d(validation.class_counts(k)).ravel()
+        return self.fit.at, *self.fit.slopes(counts)
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the command line prints as JSON."""
+        asked = np.array(self.classes)
+        inside = np.unique(np.append(asked[asked <= self.n_classes], self.n_classes))
+        return {
+            "schema": SCHEMA,
+            "n_classes": self.n_classes,
+            "n_probes": self.n_probes,
+            "method": self.method,
+            "confidence": self.confidence,
+            "observed": self._points(inside),
+            "forecast": self._points(asked[asked > self.n_classes]),
+            "checks": [check.to_dict() for check in self.checks],
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self) -> str:
+        """Return the answers as JSON; never NaN or Infinity."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """Return the curve as a pandas DataFrame."""
+        return as_frame(self._columns())
+
+    def to_csv(self) -> str:
+        """Return the curve as CSV text."""
+        return as_csv(self._columns())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forecast as .json or .csv."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".json", ".csv"):
+            raise ParameterError(
+                f"cannot save a risk forecast as {suffix or 'a file without ending'}; "
+                "choose one of .json, .csv."
+            )
+        text = self.to_json() if suffix == ".json" else self.to_csv()
+        write_text(path, text)
+
+    def sentences(self) -> list[str]:
+        """Return the answer in words, one sentence for each number of classes asked about."""
+        return [self.nouns.rename(self._sentence(k)) for k in self.classes]
+
+    def __repr__(self) -> str:
+        title = (
+            f"Risk forecast from {self.n_classes:,} classes and {self.n_probes:,} probes "
+            f"({self.method})"
+        )
+        notes = [f"Check {check.code}: {check.message}" for check in self.checks]
+        return "\n  ".join(map(self.nouns.rename, [title, *self.sentences(), *notes]))
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self))
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    @doing("Working out the curve and its limits")
+    def _curve(self) -> RiskCurve:
+        classes = curve_classes(self.n_classes, self.classes)
+        region = np.where(classes <= self.n_classes, "observed", "forecast")
+        curve = RiskCurve(classes, self.risk(classes), region, *self._bounds(classes))
+        for array in (curve.classes, curve.risk, curve.region, curve.lower, curve.upper):
+            if array is not None:
+                array.flags.writeable = False
+        return curve
+
+    def _bounds(self, classes: NDArray[np.int64]) -> tuple[Floats, Floats] | tuple[None, None]:
+        """Interval of the curve; nothing where the pilot is too small or too large for one."""
+        try:
+            return self.interval(classes)
+        except UnsupportedError:
+            return None, None
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {"classes": self.curve.classes, "risk": self.curve.risk}
+        if self.curve.lower is not None and self.curve.upper is not None:
+            columns |= {"lower": self.curve.lower, "upper": self.curve.upper}
+        return columns | {"region": self.curve.region}
+
+    def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
+        columns = self._columns()
+        at = np.searchsorted(self.curve.classes, classes)
+        names = [name for name in columns if name != "region"]
+        return [{name: columns[name][i].item() for name in names} for i in at]
+
+    def _sentence(self, k: int) -> str:
+        text = f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}"
+        if self.curve.lower is not None and self.curve.upper is not None:
+            at = int(np.searchsorted(self.curve.classes, k))
+            text += f", likely {self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"
+        return text + (" (measured)." if k <= self.n_classes else ".")
+
+
+def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Check]:
+    """Compare observed and fitted risk at the pilot's own size, where both are known."""
+    k = observed.n_classes
+    seen, fitted = float(observed.risk(k)), float(fit.risk(np.array([float(k)]))[0])
+    if abs(fitted - seen) > GAP * seen + round_off:
+        yield finding(
+            "HC010",
+            f"at the pilot's own {k:,} classes the method gives {fitted:.3g} where {seen:.3g} was "
+            "measured; it does not fit these data well, so its forecast is doubtful.",
+        )

@@ -1,0 +1,154 @@
+"""Costs from files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from headcount.support import validation
+from headcount.pilot.labels import refuse_duplicates
+from headcount.errors import DataError
+from headcount.pilot.loading import safe_arrays
+from headcount.pilot.pilot import Pilot
+from headcount.questions.risk.costs import Cost, as_cost
+
+LAYOUTS = "cost; left + right; or what scipy.sparse.save_npz writes"
+
+Members = Mapping[str, NDArray[Any]]
+
+
+def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:
+    """Read the costs of a pilot's classes from a file.
+
+    Parameters
+    ----------
+    path : path
+        Either an ``.npz`` file that holds ``cost``, a K x K matrix; or ``left`` and ``right``, a
+        low-rank pair; or what `scipy.sparse.save_npz` writes (CSR, CSC or COO). Rows are in the
+        order of ``pilot.class_names`` unless the file names them in ``class_names``, where more
+        classes than those of the pilot are allowed.
+
+        Or a ``.json`` file that holds a hierarchy: nested objects whose leaves are class names,
+        ``{"animal": {"dog": ["beagle", "poodle"]}, "car": null}`` (an empty object or list is a
+        leaf, too), or the ancestors of each class from the top down,
+        ``{"beagle": ["animal", "dog"], "car": []}``. It is read as ancestors if every class of
+        the pilot is a key of the outermost object and all its values are lists.
+    pilot : Pilot
+        What the classes are.
+
+    Returns
+    -------
+    Cost
+    """
+    found = safe_arrays.existing(path)
+    kind = found.suffix.lower()
+    if kind == ".json":
+        return as_cost(json_object(found, "the hierarchy of classes"), pilot)
+    if kind == ".npz":
+        return as_cost(_from_npz(safe_arrays.read_npz(found), found, pilot), pilot)
+    raise DataError(
+        f"cannot read costs from {found.name}; give a .npz file of costs or a .json hierarchy."
+    )
+
+
+def json_object(path: Path, what: str) -> dict[str, Any]:
+    """Read a file that holds one JSON object, no key of which may be there twice."""
+    text = safe_arrays.read_text(path)
+    try:
+        held = json.loads(text, object_pairs_hook=lambda p: _unique(p, path))
+    except DataError:
+        raise
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path.name} is not JSON (line {error.lineno}: {error.msg}); write it again."
+        ) from error
+    except RecursionError as error:
+        raise DataError(f"{path.name} is nested too deeply to be read.") from error
+    except ValueError as error:  # Python refuses to read thousands of digits
+        raise DataError(f"{path.name} holds a number that is too long; write it again.") from error
+    if not isinstance(held, dict):
+        raise DataError(f"{path.name} must hold one JSON object, {what}.")
+    return held
+
+
+def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DataError(f"{path.name} has {key!r} twice in one object; each may be there once.")
+        found[key] = value
+    return found
+
+
+def _from_npz(members: Members, path: Path, pilot: Pilot) -> Any:
+    given: tuple[Any, ...]
+    if "cost" in members:
+        given = (members["cost"],)
+    elif "left" in members and "right" in members:
+        given = members["left"], members["right"]
+    elif "format" in members and "data" in members and "shape" in members:
+        given = (_sparse(members, path),)
+    else:
+        held = ", ".join(sorted(members)) or "nothing"
+        raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
+    if "class_names" in members:
+        given = _by_name(given, members["class_names"], path, pilot)
+    return given if len(given) == 2 else given[0]
+
+
+def _by_name(
+    given: tuple[Any, ...], class_names: NDArray[Any], path: Path, pilot: Pilot
+) -> tuple[Any, ...]:
+    """Put the rows of a pair, the rows and columns of a matrix, into the pilot's order."""
+    what = f"class names in {path.name}"
+    names = validation.as_labels(class_names, what)
+    refuse_duplicates(names, what)
+    sides = 1 if len(given) == 2 else 2
+    if any(part.ndim != 2 or set(part.shape[:sides]) != {len(names)} for part in given):
+        shapes = " and ".join(str(part.shape) for part in given)
+        raise DataError(
+            f"{path.name}: there are {len(names):,} class names for costs of shape {shapes}; give "
+            "one row for each, and in a matrix one column."
+        )
+    place = {str(name): i for i, name in enumerate(names.tolist())}
+    wanted = [str(name) for name in pilot.class_names.tolist()]
+    validation.refuse(
+        np.array([name not in place for name in wanted], np.bool_),
+        what,
+        "are classes of the pilot without costs",
+        lambda i: wanted[i],
+        "give costs for every class",
+    )
+    order = np.array([place[name] for name in wanted], np.intp)
+    return tuple(part[order] if sides == 1 else part[order][:, order] for part in given)
+
+
+def _sparse(members: Members, path: Path) -> Any:
+    """Put together what `scipy.sparse.save_npz` took apart."""
+    kind = str(validation.as_labels(members["format"].reshape(-1), "format")[0])
+    shape = tuple(int(n) for n in members["shape"].ravel())
+    parts = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
+    if kind not in parts or len(shape) != 2 or not set(parts[kind]) <= set(members):
+        raise DataError(
+            f"{path.name} holds a sparse matrix of the kind {kind!r}; save it as CSR: "
+            "scipy.sparse.save_npz(file, matrix.tocsr())."
+        )
+    first, second = (members[name] for name in parts[kind])
+    try:
+        if kind == "coo":
+            return sparse.coo_array((members["data"], (first, second)), shape=shape).tocsr()
+        make = sparse.csr_array if kind == "csr" else sparse.csc_array
+        matrix = make((members["data"], first, second), shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            f"{path.name}: the parts of the sparse matrix do not fit together; write it again."
+        ) from error
+    return matrix.tocsr()

@@ -1,0 +1,335 @@
+r"""Covariance of the observed curve, from what it is when classes are left out.
+
+Risk among k classes, averaged over all sets of k of the pilot's K classes, is a U-statistic of
+order k: a sum of parts that depend on 1, 2, ..., k classes together, uncorrelated (Hoeffding).
+Writing V_c for the variance of the parts of c classes, the variance is the sum of all V_c. Leaving
+out one class at a time gives the jackknife
+
+.. math:: J_1 = \frac{K-1}{K} \sum_c (\theta_{-c} - \bar\theta)^2, \quad E J_1 \approx \sum_c c V_c,
+
+which is right for small k, where single classes dominate, and too large towards k = K (by up to a
+factor of two). Leaving out two at a time gives
+
+.. math:: J_2 = \sum_{c<d} (\theta - \theta_{-c} - \theta_{-d} + \theta_{-cd})^2, \quad
+          E J_2 \approx \sum_c \binom{c}{2} V_c ,
+
+and :math:`\sum V_c = J_1 - J_2 + J_3 - \dots` The series is summed from its first two terms as
+:math:`J_1 / (1 + J_2 / J_1)`, which is exact when V_c falls geometrically in c, and between
+:math:`J_1 - J_2` (too low) and :math:`J_1` (too high) always. The plug-in formula for
+U-statistics would need two sets of k classes with nothing in common, and has none past K / 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+
+from headcount.errors import UnsupportedError
+from headcount.pilot.pilot import BEATS_BUDGET, Pilot
+from headcount.counting.canonical import canonical_order
+from headcount.questions.risk import jackknife_kernels as loops
+from headcount.questions.risk.costs import Cost, as_cost
+from headcount.questions.risk.kernels import fill_chances
+from headcount.questions.risk.priors import prior_weights
+from headcount.questions.risk.ranks import RULES, class_counts_within
+from headcount.support.workers import for_each
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ENTRY_BYTES = 13
+NODES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 9 / 10)  # of K, where J2 is computed
+MOST_PAIRED = 1500  # classes that are left out in pairs
+PAIR_WORK = 150_000_000  # pairs looked at, for each number of classes
+NEGLIGIBLE = 1e-13  # chance of all places after one that are not looked at
+
+
+def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
+    """Return the covariance of the observed risk at several numbers of classes.
+
+    The classes of the pilot, each with its probes, are taken for a random sample of all classes.
+    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        With scores, three classes or more, and probes of two or more.
+    cost : Cost, or anything that `as_cost` takes
+        Cost of each mistake; "zero-one" for the error rate, whose covariance is that of accuracy.
+    k : int or sequence of int
+        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
+        covariance of K - 1.
+    priors : mapping or sequence, optional
+        How often each class is the true one; see `as_priors`.
+
+    Returns
+    -------
+    ndarray of shape (len(k), len(k))
+        Symmetric, with no negative eigenvalue but for round-off.
+
+    Notes
+    -----
+    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
+    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
+    see the module. With more than 1,500 classes, or very many losses, pairs are those of a part of
+    the classes. One pass over all losses for each k.
+
+    References
+    ----------
+    Efron and Stein (1981), *The jackknife estimate of variance*, Annals of Statistics 9; Zheng,
+    Achanta and Benjamini, *... for multi-class classification* (2017), §3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from headcount.simulate import isotropic_gaussian
+    >>> from headcount.questions.risk.jackknife import curve_covariance
+    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
+    >>> np.sqrt(np.diag(curve_covariance(pilot, "zero-one", [2, 50, 100]))).round(3).tolist()
+    [0.002, 0.043, 0.06]
+    """
+    counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
+    jackknife = Jackknife(pilot, as_cost(cost, pilot), priors)
+    return jackknife.covariance(counts)
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """For each probe the classes that can be taken for the true one, best first.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (n_probes + 1,)
+        Probe i owns the entries ``start[i]`` to ``start[i + 1]``.
+    classes : ndarray of int32
+        The classes; those that tie with the true one are last.
+    costs : ndarray of float64
+        What taking each of them costs.
+    fresh : ndarray of bool
+        Whether a group of equal scores starts here.
+    tied : ndarray of int64
+        For each probe, how many of its last rivals are in random order with the true class.
+    flat : bool
+        Whether everything costs one, so that all that beat the true class are one group.
+    """
+
+    start: Ints
+    classes: NDArray[np.int32]
+    costs: Floats
+    fresh: NDArray[np.bool_]
+    tied: Ints
+    flat: bool = False
+
+    @property
+    def longest(self) -> int:
+        """Largest number of rivals of one probe; at least one, to make room."""
+        return max(1, int(np.diff(self.start).max()))
+
+
+class Jackknife:
+    """The observed risk of a pilot with one or two of its classes left out.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    cost : Cost
+        What mistakes cost.
+    priors : mapping or sequence, optional
+        How often each class is the true one.
+    """
+
+    def __init__(self, pilot: Pilot, cost: Cost, priors: Any = None) -> None:
+        _refuse(pilot)
+        assert pilot.labels is not None  # a pilot with scores has labels
+        self.pilot = pilot
+        self.n_classes = pilot.n_classes
+        self.labels = pilot.labels
+        self.weights = pilot.weights if priors is None else prior_weights(pilot, priors)
+        self.class_weights = np.bincount(self.labels, self.weights, self.n_classes)
+        self.rivals = zero_one_rivals(pilot) if cost.is_zero_one else ranked_rivals(pilot, cost)
+
+    def covariance(self, counts: Ints) -> Floats:
+        """Return the covariance of the risk at these numbers of classes."""
+        inside = np.minimum(counts, self.n_classes - 1)
+        wanted, back = np.unique(inside, return_inverse=True)
+        plain = _spread(self.without_one(wanted))
+        scale = 1 / np.sqrt(1 + self.excess(wanted))
+        return np.asarray((scale[:, None] * plain * scale)[np.ix_(back, back)])
+
+    def without_one(self, counts: Ints) -> Floats:
+        """Return the risk without each class (row), at numbers of classes up to K - 1."""
+        risks = np.empty((self.n_classes, len(counts)))
+
+        def work(i: int) -> None:
+            every, own, change = np.zeros(1), *np.zeros((2, self.n_classes))
+            places = _place_sums(int(counts[i]), self.n_classes - 1, self.n_classes)
+            loops.delete_one(*self._probes(), *places, every, own, change)
+            risks[:, i] = (every + change - own) / (self.class_weights.sum() - self.class_weights)
+
+        for_each(work, range(len(counts)), task="Leaving out classes")
+        return risks
+
+    def without_two(self, k: int, chosen: NDArray[np.intp]) -> Floats:
+        """Return the risk without each pair of the chosen classes, at up to K - 2 classes.
+
+        NaN where no probe is left.
+        """
+        size = len(chosen)
+        number = np.full(self.n_classes, -1)
+        number[chosen] = np.arange(size)
+        every, own, change = np.zeros(1), *np.zeros((2, size))
+        own_change, pairs = np.zeros((2, size, size))
+        places = _place_sums(k, self.n_classes - 2, self.n_classes)
+        loops.delete_two(*self._probes(), *places, number, every, own, change, own_change, pairs)
+        half = change[:, None] - own[:, None] - own_change + pairs
+        weight = self.class_weights[chosen]
+        left = self.class_weights.sum() - weight[:, None] - weight
+        left[left <= 1e-12] = np.nan
+        return np.asarray((every + half + half.T) / left)
+
+    def excess(self, counts: Ints) -> Floats:
+        """Return J2 / J1 at these numbers of classes, interpolated between a few."""
+        last = self.n_classes - 2
+        if last < 2:
+            return np.zeros(len(counts))
+        near = np.round(np.array(NODES) * self.n_classes).astype(np.int64)
+        nodes = np.unique(np.clip([2, *near, last], 2, last))
+        ratios = np.zeros(len(nodes))
+        singles = self.without_one(nodes)
+        plain = np.diag(_spread(singles))
+
+        def work(i: int) -> None:
+            chosen = self._paired(int(nodes[i]))
+            together = self._interaction(int(nodes[i]), singles[:, i], chosen)
+            ratios[i] = together / plain[i] if plain[i] > 0 else 0.0
+
+        for_each(work, range(len(nodes)), task="Leaving out pairs of classes")
+        if len(nodes) == 1:
+            return np.repeat(ratios, len(counts))
+        between = PchipInterpolator(np.log(nodes), ratios)
+        return np.asarray(between(np.log(np.clip(counts, 2, last))))
+
+    def _interaction(self, k: int, singles: Floats, chosen: NDArray[np.intp]) -> float:
+        """Return J2, from the pairs of the chosen classes."""
+        both = self.without_two(k, chosen)
+        alone = singles[chosen]
+        gaps = both - alone[:, None] - alone + singles.mean()
+        squares = gaps[np.triu_indices(len(chosen), 1)] ** 2
+        share = self.n_classes * (self.n_classes - 1) / (len(chosen) * (len(chosen) - 1))
+        return float(np.nansum(squares) * share)
+
+    def _paired(self, k: int) -> NDArray[np.intp]:
+        """Return the classes left out in pairs: all, or as many as time allows."""
+        reach = _place_sums(k, self.n_classes - 2, self.n_classes)[2]
+        lengths = np.diff(self.rivals.start).astype(np.float64)
+        long = lengths > reach
+        lengths[long] = 0 if self.rivals.flat else reach
+        work = float((lengths**2).sum())
+        most = min(MOST_PAIRED, int(self.n_classes * min(1.0, np.sqrt(PAIR_WORK / (work + 1)))))
+        if most >= self.n_classes:
+            return np.arange(self.n_classes)
+        return self._order[: max(most, 2)]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The classes in an order that does not depend on that of the data."""
+        return canonical_order(self.pilot.beats(), self.labels)
+
+    def _probes(self) -> tuple[Any, ...]:
+        r = self.rivals
+        probes = (r.start, r.classes, r.costs, r.fresh, r.tied, r.flat)
+        return (*probes, self.labels, self.weights, r.longest)
+
+
+def zero_one_rivals(pilot: Pilot) -> Rivals:
+    """Return the rivals when every mistake costs one, so that their order does not matter."""
+    beats = pilot.beats()
+    probe = np.repeat(np.arange(pilot.n_probes), np.diff(beats.start))
+    classes, tied = beats.classes, beats.tied
+    if pilot.tie_rule == "win":
+        probe, classes, tied = probe[~tied], classes[~tied], tied[~tied]
+    elif pilot.tie_rule == "lose":
+        tied = np.zeros_like(tied)
+    order = np.lexsort((tied, probe))
+    probe, classes, tied = probe[order], classes[order], tied[order]
+    start = np.searchsorted(probe, np.arange(pilot.n_probes + 1)).astype(np.int64)
+    kind = 2 * probe + tied
+    fresh = np.diff(kind, prepend=-1) != 0
+    n_tied = np.bincount(probe[tied], minlength=pilot.n_probes).astype(np.int64)
+    return Rivals(start, classes, np.ones(len(classes)), fresh, n_tied, flat=True)
+
+
+def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
+    """Return the rivals in the order of their scores, with what each costs."""
+    needed = ENTRY_BYTES * int((pilot.losses + pilot.ties).sum())
+    if needed > BEATS_BUDGET:
+        raise UnsupportedError(
+            f"the list of classes that beat each probe would take {needed / 2**30:.1f} GiB, more "
+            f"than the {BEATS_BUDGET / 2**30:.1f} GiB there are; use fewer probes."
+        )
+    assert pilot.labels is not None  # a pilot with scores has labels
+    rule, parts = RULES[pilot.tie_rule], []
+    for block, scores in pilot.ordered_blocks():
+        true = pilot.labels[block]
+        lengths = np.zeros(len(true), np.int64)
+        loops.count_rivals(scores, true, rule, lengths)
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        classes, fresh = np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)
+        tied = np.zeros(len(true), np.int64)
+        loops.list_rivals(scores, true, rule, start, classes, fresh, tied)
+        parts.append((lengths, classes, fresh, tied))
+    lengths, classes, fresh, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    if pilot.tie_rule == "lose":
+        tied = np.zeros_like(tied)
+    costs = _costs(start, classes, pilot.labels, cost)
+    return Rivals(start, classes, costs, fresh, tied)
+
+
+def _costs(start: Ints, classes: NDArray[np.int32], labels: Ints, cost: Cost) -> Floats:
+    """Look up what each rival costs, one row of costs a class."""
+    costs = np.empty(len(classes))
+    order = np.argsort(labels, kind="stable")
+    previous, row = -1, np.empty(0)
+    for i in order.tolist():
+        if labels[i] != previous:
+            previous = int(labels[i])
+            row = cost.row(previous)
+        entries = slice(start[i], start[i + 1])
+        costs[entries] = row[classes[entries]]
+    return costs
+
+
+def _place_sums(k: int, n_classes: int, room: int) -> tuple[Floats, Floats, int]:
+    """Sum the chances of the places before each one; sum those sums; say which places matter."""
+    chances = np.zeros(room)
+    fill_chances(k, n_classes, chances[: n_classes - 1])
+    sums = np.concatenate([[0.0], np.cumsum(chances)])
+    later = np.cumsum(chances[::-1])[::-1]
+    # Those that move up by two places matter, too.
+    return sums, np.cumsum(sums), int((later > NEGLIGIBLE).sum()) + 2
+
+
+def _spread(risks: Floats) -> Floats:
+    """Return the jackknife covariance from leave-one-out values, one row a class."""
+    gaps = risks - risks.mean(axis=0)
+    return np.asarray((len(risks) - 1) / len(risks) * gaps.T @ gaps)
+
+
+def _refuse(pilot: Pilot) -> None:
+    if pilot.censored.any() or not (pilot.has_scores or pilot._beats is not None):
+        raise UnsupportedError(
+            "standard errors need to know which classes beat each probe, and this pilot holds "
+            "only counts; make it from scores or embeddings."
+        )
+    if pilot.n_classes < 3:
+        raise UnsupportedError("two classes leave nothing to compare: give three or more.")
+    assert pilot.labels is not None  # a pilot with scores has labels
+    if len(np.unique(pilot.labels)) < 2:
+        raise UnsupportedError("all probes are of one class, which says nothing about others.")

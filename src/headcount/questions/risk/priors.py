@@ -1,0 +1,218 @@
+"""Class priors: how often each class is the true one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support import validation
+from headcount.errors import DataError, UnsupportedError
+from headcount.pilot.pilot import Pilot
+from headcount.counting import Beats, Pieces, Source
+from headcount.counting import kernels as counting
+from headcount.counting.summaries import empty_pieces, fill_pieces
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def as_priors(given: Any, pilot: Pilot) -> Floats:
+    """Return how often each class is the true one, in the order of ``pilot.class_names``.
+
+    Parameters
+    ----------
+    given : mapping or sequence
+        Positive weights in any unit: by class name, or in the order of ``pilot.class_names``.
+        Names that are no classes of the pilot are ignored.
+    pilot : Pilot
+        What the classes are.
+
+    Returns
+    -------
+    ndarray
+        They sum to one.
+
+    Examples
+    --------
+    >>> from headcount import Pilot
+    >>> from headcount.questions.risk import as_priors
+    >>> pilot = Pilot.from_scores([[3, 1, 2]], [0], class_names=["ant", "bee", "cat"])
+    >>> as_priors({"cat": 6, "ant": 1, "bee": 1}, pilot).tolist()
+    [0.125, 0.125, 0.75]
+    """
+    relative = _relative(given, pilot)
+    return np.asarray(relative / relative.sum())
+
+
+def prior_weights(pilot: Pilot, priors: Any) -> Floats:
+    """Return the weight of each probe when the true class is drawn from the priors.
+
+    A class shares its prior among its probes; classes without probes are never the true one.
+    Priors take the place of the pilot's own average: equal ones give the macro average exactly.
+    """
+    if pilot.labels is None:
+        raise UnsupportedError(
+            "this pilot does not say which class each probe belongs to, so priors cannot be used; "
+            "give labels."
+        )
+    relative = _relative(priors, pilot)
+    per_class = np.bincount(pilot.labels, minlength=len(relative))
+    with_probes = per_class > 0
+    # The mean of equal priors is exactly one, which leaves the weights of the macro average.
+    shares = per_class * float(np.count_nonzero(with_probes)) * relative[with_probes].mean()
+    return np.asarray(relative[pilot.labels] / shares[pilot.labels])
+
+
+def with_priors(pilot: Pilot, priors: Any) -> Pilot:
+    r"""Return the pilot of the Bayes rule, which knows the priors: margins are score + log prior.
+
+    This is right where the scores are log-likelihoods, :math:`\log f_y(x)`; whether they are only
+    you can know. Classes are then ranked by :math:`\log f_y(x) + \log p_y`. Pass the same priors
+    to `observed_risk` to also draw the true class from them.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        With scores; they are read again in blocks and never held.
+    priors : mapping or sequence
+        As for `as_priors`; one for each class.
+
+    Returns
+    -------
+    Pilot
+
+    Examples
+    --------
+    A rare class needs better evidence:
+
+    >>> from headcount import Pilot
+    >>> from headcount.questions.risk import with_priors
+    >>> pilot = Pilot.from_scores([[0.0, -0.5], [-2.0, 0.0]], [0, 1])
+    >>> with_priors(pilot, [1, 9]).losses.tolist()
+    [1, 0]
+    """
+    shifts = np.log(_relative(priors, pilot))  # to the largest: equal priors change nothing
+    validation.same_length(shifts, "priors", pilot.n_classes, "classes")
+    source = pilot._need_source()
+    assert pilot.labels is not None  # a pilot with scores has labels
+    if not shifts.any():
+        return pilot
+    shifted = ShiftedScores(source, pilot.labels, shifts)
+    losses, ties = shifted.count()
+    return Pilot(
+        losses,
+        ties,
+        pilot.class_names,
+        n_classes=pilot.n_classes,
+        labels=pilot.labels,
+        source=shifted,
+        average=pilot.average,
+        tie_rule=pilot.tie_rule,
+        groups=pilot.groups,
+        order=pilot.order,
+    )
+
+
+class ShiftedScores:
+    """Scores of another source plus a number for each class.
+
+    Parameters
+    ----------
+    source : Source
+        Where the scores come from, block by block.
+    true : ndarray of int64
+        Class of each probe.
+    shifts : ndarray of float64
+        What is added for each class.
+    """
+
+    def __init__(self, source: Source, true: Ints, shifts: Floats) -> None:
+        self.source = source
+        self.true = true
+        self.shifts = shifts
+        self.n_probes = source.n_probes
+        self.n_classes = source.n_classes
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe."""
+        above, equal, bad = np.zeros((3, self.n_probes), np.int64)
+        for rows, scores in self.blocks():
+            counts = above[rows], equal[rows], bad[rows]
+            counting.count_rows(scores, self.true[rows], np.empty(0, np.int64), *counts)
+        return above, equal - 1  # the true class equals itself
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe."""
+        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
+        for rows, scores in self.blocks():
+            fill_pieces(pieces, rows, scores, self.true[rows])
+        return *self.count(), pieces
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+        start = np.concatenate([[0], np.cumsum(losses + ties)]).astype(np.int64)
+        classes, tied = np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)
+        for rows, scores in self.blocks():
+            counting.collect_rows(scores, self.true[rows], 1, start[rows], classes, tied)
+        return Beats(start, classes, tied, self.n_classes)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+        for block, scores in self.source.blocks(rows):
+            scores += self.shifts
+            yield block, scores
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores as they are: computed in float64, so that nothing more is known."""
+        return self.blocks()
+
+    def subset(
+        self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints
+    ) -> ShiftedScores:
+        """Keep some probes and some classes."""
+        return ShiftedScores(self.source.subset(rows, classes, true), true, self.shifts[classes])
+
+
+def _relative(given: Any, pilot: Pilot) -> Floats:
+    """Return priors relative to the largest, so that equal ones are exactly one."""
+    names = pilot.class_names
+    values = _by_name(given, names) if isinstance(given, Mapping) else given
+    try:
+        priors = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError("priors must be numbers, one for each class.") from error
+    if priors.ndim != 1:
+        raise DataError(f"priors must be a plain list, but have shape {priors.shape}.")
+    validation.same_length(priors, "priors", len(names), "classes")
+    validation.refuse(
+        ~((priors > 0) & np.isfinite(priors)),
+        "priors",
+        "are not positive numbers",
+        lambda i: f"class {names[i]!s} has {priors[i]:g}",
+        "give every class a positive weight",
+    )
+    relative = np.asarray(priors / priors.max())
+    validation.refuse(
+        relative == 0,
+        "priors",
+        "are too small beside the largest to be told from zero",
+        lambda i: f"class {names[i]!s} has {priors[i]:g}",
+        "leave such classes out of the pilot",
+    )
+    return relative
+
+
+def _by_name(given: Mapping[Any, Any], names: NDArray[Any]) -> list[Any]:
+    """Look up each class, by its name or, as files have it, by its name as text."""
+    keys = [name if name in given else str(name) for name in names.tolist()]
+    validation.refuse(
+        np.array([key not in given for key in keys]),
+        "priors",
+        "are classes without a prior",
+        lambda i: str(names[i]),
+        "give a weight for every class",
+    )
+    return [given[key] for key in keys]

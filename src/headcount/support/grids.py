@@ -1,0 +1,81 @@
+"""Numbers of classes that people ask about: checked, and split at what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support import validation
+from headcount.errors import ExtrapolationWarning, ParameterError, warn
+from headcount.support.words import about
+
+Floats = NDArray[np.float64]
+
+FAR = 100
+MOST_CLASSES = 1e15
+POINTS = 60
+
+
+def asked_classes(classes: Any) -> tuple[int, ...]:
+    """Return the numbers of classes asked about, ascending; refused where there are none.
+
+    Examples
+    --------
+    >>> asked_classes([1000, 200, 1000])
+    (200, 1000)
+    """
+    asked = np.unique(validation.class_counts(classes))
+    if asked.size == 0:
+        raise ParameterError("classes names no number of classes; give at least one.")
+    if asked[-1] > MOST_CLASSES:
+        raise ParameterError(
+            f"classes asks for {asked[-1]:g}; past {MOST_CLASSES:g} a forecast means nothing."
+        )
+    return tuple(int(k) for k in asked)
+
+
+def whole_count(value: Any, name: str) -> int:
+    """Return a number of classes or probes read from a file, refused past what anyone has.
+
+    Examples
+    --------
+    >>> whole_count(500.0, "n_classes")
+    500
+    """
+    count = validation.whole_number(value, name, 1)
+    if count > MOST_CLASSES:
+        raise ParameterError(f"{name} must be at most {MOST_CLASSES:g}, but is {float(count):g}.")
+    return count
+
+
+def warn_if_far(n_classes: int, largest: int) -> None:
+    """Say so where a forecast goes so far that nothing in the pilot speaks for it."""
+    if largest > FAR * n_classes:
+        warn(
+            f"{largest:,} classes are {about(largest / n_classes)} times the pilot's "
+            f"{n_classes:,}; nothing in the pilot shows what happens so far out. "
+            "A larger pilot is needed to be sure.",
+            ExtrapolationWarning,
+        )
+
+
+def either(
+    k: Any, n_classes: int, inside: Callable[[Floats], Any], beyond: Callable[[Floats], Any]
+) -> Floats:
+    """Return values at k: from `inside` up to the pilot's size, from `beyond` past it."""
+    counts = validation.class_counts(k)
+    values, known = np.empty(counts.shape), counts <= n_classes
+    if known.any():
+        values[known] = inside(counts[known])
+    if not known.all():
+        values[~known] = beyond(counts[~known])
+    return values
+
+
+def curve_classes(n_classes: int, asked: Sequence[int]) -> NDArray[np.int64]:
+    """Return numbers of classes for a curve: evenly on a log scale, and all that matter."""
+    grid = np.geomspace(2, max(n_classes, *asked), POINTS).round()
+    return np.unique(np.concatenate([grid, [2, n_classes, *asked]])).astype(np.int64)

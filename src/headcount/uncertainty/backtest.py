@@ -1,0 +1,574 @@
+"""Hide classes, forecast them, and compare with what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+import numpy as np
+from numpy.typing import NDArray
+from headcount.support import validation
+from headcount.support.grids import whole_count
+from headcount.errors import DataError, ParameterError
+from headcount.support.words import Nouns
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from headcount.errors import DataError
+from headcount.support.output import as_csv, as_frame
+from headcount.support.words import OURS, Nouns, counted, percent, times
+from contextvars import Context
+from headcount.support.grids import asked_classes
+from headcount.uncertainty.intervals import with_coverage
+from headcount.errors import silence
+from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
+from headcount.pilot.loading import as_pilot
+from headcount.curves.observed import observe
+from headcount.pilot.pilot import Pilot
+from headcount.uncertainty.resampling import Refits, Subsamples, curve_grid, refits, sampler_for
+from headcount.support.workers import doing
+from headcount.support.words import counted
+
+if TYPE_CHECKING:
+    from headcount.display.plots import BacktestDisplay
+
+# JOINED from backtest_exchange:
+# """Back-tests as plain data, read with suspicion."""
+
+# JOINED from backtest_result:
+# """What a back-test found: how well a method forecast the pilot from fewer of its classes."""
+
+
+Floats = NDArray[np.float64]
+
+SCHEMA = 1
+
+
+def check_tolerance(value: Any) -> float:
+    """Return a tolerance, refused unless it lies between 0 and 1."""
+    try:
+        tolerance = float(value)
+    except (TypeError, ValueError):
+        tolerance = math.nan
+    if not 0 < tolerance < 1:
+        raise ParameterError(
+            f"tolerance must lie between 0 and 1, such as 0.05 for 5 points, but is {value!r}."
+        )
+    return tolerance
+
+
+def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Backtest`; refuse what `to_dict` cannot have written."""
+    if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
+        raise DataError(
+            f"this back-test has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
+        )
+    n_classes = whole_count(held["n_classes"], "n_classes")
+    observed = _shares([held["observed"]]).item()
+    grid = np.array([whole_count(k, "grid") for k in held["grid"]], dtype=np.int64)
+    rows = [_shares(row) for row in held["halves"]]
+    if any(row.shape != grid.shape for row in rows) or not (np.diff(grid) > 0).all():
+        raise DataError("the grid and the halves of this back-test do not fit together.")
+    halves = np.array(rows).reshape(len(rows), len(grid))
+    for array in (grid, halves):
+        array.flags.writeable = False
+    return {
+        "n_classes": n_classes,
+        "method": str(held["method"]),
+        "observed": observed,
+        "steps": [_step(step, n_classes, observed) for step in held["steps"]],
+        "grid": grid,
+        "halves": halves,
+        "tolerance": check_tolerance(held["tolerance"]),
+        "confidence": validation.confidence_level(held["confidence"]),
+        "shared_rivals": bool(held["shared_rivals"]),
+        "notes": tuple(str(note) for note in held["notes"]),
+        "nouns": Nouns.from_dict(held["nouns"]),
+    }
+
+
+def _step(held: Mapping[str, Any], n_classes: int, observed: float) -> dict[str, Any]:
+    size = whole_count(held["classes"], "classes")
+    coverage = held["coverage"]
+    return {
+        "n_classes": size,
+        "ratio": n_classes / size,
+        "forecasts": tuple(_shares(held["forecasts"]).tolist()),
+        "observed": observed,
+        "coverage": None if coverage is None else _shares([coverage]).item(),
+    }
+
+
+def _shares(values: Any) -> Floats:
+    """Return numbers from 0 to 1, refused if they are not."""
+    found = np.array(values, dtype=np.float64)
+    if found.ndim != 1 or len(found) == 0 or not ((found >= 0) & (found <= 1)).all():
+        raise DataError("a list of accuracies from 0 to 1 was expected.")
+    return found
+
+
+TOLERANCE, CONFIDENCE = 0.05, 0.9
+
+
+@dataclass(frozen=True)
+class BacktestStep:
+    """Forecasts of the whole pilot from random subsets of its classes, all of one size.
+
+    Attributes
+    ----------
+    n_classes : int
+        How many classes each forecast was made from.
+    ratio : float
+        How many times as many classes it had to forecast.
+    forecasts : tuple of float
+        Accuracy among all classes as forecast by each repeat.
+    observed : float
+        What was measured there.
+    coverage : float or None
+        Share of repeats whose own interval, at the back-test's level, holds the observed value.
+    """
+
+    n_classes: int
+    ratio: float
+    forecasts: tuple[float, ...]
+    observed: float
+    coverage: float | None = None
+
+    @property
+    def error(self) -> float:
+        """Root mean square of forecast minus observed; squared, it is bias² plus spread²."""
+        return float(np.sqrt(np.mean(np.square(self._errors))))
+
+    @property
+    def bias(self) -> float:
+        """Mean of forecast minus observed: above zero where forecasts are too high."""
+        return float(np.mean(self._errors))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the forecasts."""
+        return float(np.std(self.forecasts))
+
+    @property
+    def _errors(self) -> Floats:
+        return np.subtract(self.forecasts, self.observed, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """How well a method forecast the pilot's own accuracy from fewer of its classes.
+
+    Made by `backtest`. The forecasts are compared with the accuracy that was measured, which has
+    noise of its own, and the subsets are parts of the pilot, so that their noise is partly the
+    same: an error is not quite what an independent experiment would show. Forecasts from few
+    classes also have more noise than the forecast from the whole pilot will have.
+
+    Attributes
+    ----------
+    n_classes : int
+        Classes of the pilot, K.
+    method : str
+        Alias of the method.
+    observed : float
+        Accuracy measured among all K classes.
+    steps : tuple of BacktestStep
+        One for each number of classes tried, the largest (K / 2) first.
+    grid : ndarray of int64
+        Numbers of classes, evenly on a log scale from 2 to at least 50 K.
+    halves : ndarray of shape (repeats, points of the grid)
+        Accuracy forecast on the grid from each random half of the classes. Their variance (times
+        m / (K - m), m being their size) estimates that of the forecast from the whole pilot: the
+        delete-half jackknife, right for k far below K; from K on it was 1.3 to 2 times too large
+        in simulations.
+    tolerance : float
+        Error up to which a forecast counts as good.
+    shared_rivals : bool
+        False where only counts are known, so that hidden classes were hidden from each probe on
+        its own; what probes have in common by meeting the same rivals is then missing from the
+        spread.
+    notes : tuple of str
+        What was left out, and why.
+    confidence : float
+        Level of the intervals whose coverage the steps have.
+    nouns : Nouns
+        What classes and probes are called in words and pictures.
+    """
+
+    n_classes: int
+    method: str
+    observed: float
+    steps: tuple[BacktestStep, ...]
+    grid: NDArray[np.int64]
+    halves: Floats
+    tolerance: float = TOLERANCE
+    shared_rivals: bool = True
+    notes: tuple[str, ...] = ()
+    confidence: float = CONFIDENCE
+    nouns: Nouns = OURS
+
+    @property
+    def supported(self) -> float:
+        """How many times the pilot's classes a forecast may reach: `within` the tolerance."""
+        return self.within(self.tolerance)
+
+    def within(self, tolerance: float) -> float:
+        """Return the largest ratio tried with an error up to `tolerance` there and before it.
+
+        1.0 where there is none: then nothing past the pilot itself is supported.
+        """
+        least, reached = check_tolerance(tolerance), 1.0
+        for step in self.steps:
+            if step.error > least:
+                break
+            reached = step.ratio
+        return reached
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, enough for `from_dict`."""
+        return {
+            "schema": SCHEMA,
+            "n_classes": self.n_classes,
+            "method": self.method,
+            "observed": self.observed,
+            "tolerance": self.tolerance,
+            "confidence": self.confidence,
+            "supported": self.supported,
+            "shared_rivals": self.shared_rivals,
+            "steps": [
+                {
+                    "classes": step.n_classes,
+                    "ratio": step.ratio,
+                    "error": step.error,
+                    "bias": step.bias,
+                    "spread": step.spread,
+                    "coverage": step.coverage,
+                    "forecasts": list(step.forecasts),
+                }
+                for step in self.steps
+            ],
+            "notes": list(self.notes),
+            "grid": self.grid.tolist(),
+            "halves": self.halves.tolist(),
+            "nouns": self.nouns.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, held: Mapping[str, Any]) -> Backtest:
+        """Return the back-test that `to_dict` wrote, refused if it is not one."""
+        try:
+            fields = read_backtest(held)
+            steps = tuple(BacktestStep(**step) for step in fields.pop("steps"))
+            return cls(steps=steps, **fields)
+        except DataError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise DataError(
+                f"this is not a back-test written by to_dict: {error}; write it again."
+            ) from error
+
+    def to_frame(self) -> Any:
+        """Return the steps as a pandas DataFrame, a row each."""
+        return as_frame(self._columns())
+
+    def to_csv(self) -> str:
+        """Return the steps as CSV text."""
+        return as_csv(self._columns())
+
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> BacktestDisplay:
+        """Draw what would have been forecast, and what was measured; needs the extra `plot`."""
+        from headcount.display.plots import BacktestDisplay
+
+        return BacktestDisplay.from_backtest(self).plot(ax, error_rate=error_rate)
+
+    def sentences(self) -> list[str]:
+        """Return the outcome in words: how far off it was, and what that supports."""
+        found = [*self.notes, self._verdict()] if self.steps else self.notes
+        return [self.nouns.rename(sentence) for sentence in found]
+
+    def __repr__(self) -> str:
+        title = f"Backtest of {self.method} on {counted(self.n_classes, 'class')}"
+        lines = [
+            f"From {step.n_classes:,} classes: {percent(float(np.mean(step.forecasts)))} forecast, "
+            f"{percent(self.observed)} measured, {points(step.error)} off on average"
+            for step in self.steps
+        ]
+        return "\n  ".join([*map(self.nouns.rename, [title, *lines]), *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        from headcount.display.notebook import backtest_html
+
+        return backtest_html(self)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        names = (
+            "classes", "ratio", "repeats", "forecast", "observed", "error", "bias", "spread",
+            "coverage",
+        )  # fmt: skip
+        rows = [
+            (
+                step.n_classes, step.ratio, len(step.forecasts), float(np.mean(step.forecasts)),
+                self.observed, step.error, step.bias, step.spread, step.coverage,
+            )
+            for step in self.steps
+        ]  # fmt: skip
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        return {name: np.array(column) for name, column in zip(names, columns, strict=True)}
+
+    def _verdict(self) -> str:
+        reached = [step for step in self.steps if step.ratio <= self.supported]
+        if not reached:
+            first = self.steps[0]
+            return (
+                f"Already from {first.n_classes:,} of your {self.n_classes:,} classes it was "
+                f"{points(first.error)} off on average, more than the {points(self.tolerance)} "
+                "allowed: no forecast beyond the pilot is supported."
+            )
+        last = reached[-1]
+        return (
+            f"From {last.n_classes:,} of your {self.n_classes:,} classes it was "
+            f"{points(last.error)} off on average: forecasts up to {times(last.ratio)} times the "
+            f"pilot are supported ({int(last.ratio * self.n_classes):,} classes)."
+        )
+
+
+def cells(step: BacktestStep) -> list[str]:
+    """Return a step as a table shows it.
+
+    From how many classes, times as many were forecast, mean forecast, mean error and bias in
+    points, and how many intervals held what was measured.
+    """
+    return [
+        f"{step.n_classes:,}",
+        times(step.ratio),
+        percent(sum(step.forecasts) / len(step.forecasts)),
+        f"{100 * step.error:.1f}",
+        f"{100 * step.bias:+.1f}",
+        "-" if step.coverage is None else percent(step.coverage),
+    ]
+
+
+def best_first(found: Iterable[Backtest]) -> list[Backtest]:
+    """Put first the method that reaches farthest, then that which is off least on the way."""
+
+    def badness(result: Backtest) -> tuple[float, float, str]:
+        total = sum(step.error for step in result.steps) / max(1, len(result.steps))
+        return -result.supported, total, result.method
+
+    return sorted(found, key=badness)
+
+
+def points(error: float) -> str:
+    """Return an error in percentage points.
+
+    Examples
+    --------
+    >>> points(0.031), points(0.0004), points(0.01)
+    ('3.1 points', '0.04 points', '1 point')
+    """
+    digits = f"{100 * error:.2g}" if error < 0.1 else f"{100 * error:.0f}"
+    return f"{digits} point" + ("" if digits == "1" else "s")
+
+
+HALVES, REPEATS = 20, 10
+LEAST, LEAST_HALF = 10, 5
+MOST_FAILED = 0.5
+
+
+def backtest(
+    data: Any,
+    labels: Any = None,
+    *,
+    method: str | Extrapolator = "auto",
+    repeats: int | None = None,
+    tolerance: float = TOLERANCE,
+    classes: Any = None,
+    confidence: float = 0.9,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Backtest:
+    """Hide classes of your own data, forecast them, and see how far off the forecasts are.
+
+    The accuracy among all K classes is forecast from random subsets of K/2, K/5, K/10, K/20 ...
+    of them, down to ten classes (with probes). If a method can forecast 500 classes from 50, it
+    has a claim to forecast 5,000 from 500.
+
+    Parameters
+    ----------
+    data : Pilot, path or score matrix
+        What was measured. A matrix has one row a probe and one column a class.
+    labels : sequence, optional
+        True class of each row, where `data` is a matrix.
+    method : str or Extrapolator
+        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
+        estimator.
+    repeats : int, optional
+        Random subsets of each size; by default 20 halves and 10 of every other size.
+    tolerance : float
+        Error (root mean square, in accuracy) up to which a forecast counts as good.
+    classes : int or sequence of int, optional
+        Numbers of classes that the curves of the halves must reach.
+    confidence : float
+        Level of the intervals whose coverage is shown.
+    random_state : int
+        Seed of the draws, and of methods that draw random numbers.
+    n_jobs : int, optional
+        Workers, as in joblib; by default what `joblib.parallel_config` says, else one.
+
+    Returns
+    -------
+    Backtest
+        Without steps, and with a note, where there are too few classes to hide any.
+
+    Examples
+    --------
+    >>> from headcount import simulate
+    >>> pilot = simulate.isotropic_gaussian(200, sigma=0.5, random_state=1).pilot
+    >>> found = backtest(pilot, repeats=5)
+    >>> [step.n_classes for step in found.steps]
+    [100, 40, 20, 10]
+    >>> round(found.steps[0].error, 2), found.supported
+    (0.01, 5.0)
+    """
+    pilot = as_pilot(data, labels)
+    estimator = resolve(method, random_state)
+    limit = check_tolerance(tolerance)
+    level = validation.confidence_level(confidence)
+    asked = () if classes is None else asked_classes(classes)
+    tested, drawn = hide_classes(
+        pilot,
+        estimator,
+        asked,
+        name=name_of(method),
+        fitted=False,
+        repeats=repeats,
+        tolerance=limit,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    return with_coverage(pilot, tested, drawn, level)
+
+
+def hide_classes(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    asked: tuple[int, ...] = (),
+    *,
+    name: str,
+    fitted: bool,
+    repeats: int | None = None,
+    tolerance: float = TOLERANCE,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> tuple[Backtest, Subsamples]:
+    """Return a back-test without its coverage, and the refits it rests on.
+
+    Answers call the method by its `name`. One that is not `fitted` to the whole pilot yet is first
+    tried on it: what cannot be done at all is refused there, in the method's own words.
+    """
+    sampler = sampler_for(pilot, estimator)
+    plan = plan_sizes(pilot.n_classes, sampler.n_sources, repeats)
+    if plan and not fitted:
+        with doing("Trying the method on the whole pilot"):
+            Context().run(_tried, resolve(estimator), pilot)
+    drawn = refits(
+        pilot,
+        resolve(estimator),
+        plan,
+        curve_grid(pilot.n_classes, asked),
+        random_state=random_state,
+        n_jobs=n_jobs,
+        sampler=sampler,
+    )
+    return _judged(pilot, name, drawn, tolerance), drawn
+
+
+def plan_sizes(
+    n_classes: int, n_sources: int | None = None, repeats: int | None = None
+) -> list[tuple[int, int]]:
+    """Return the sizes of subsets to try and how often: K/2, K/5, K/10 ... down to ten classes.
+
+    Where not all classes have probes, `n_sources` do, and ten of those must be left.
+
+    Examples
+    --------
+    >>> plan_sizes(500)
+    [(250, 20), (100, 10), (50, 10), (25, 10), (10, 10)]
+    >>> plan_sizes(12), plan_sizes(9)
+    ([(6, 20)], [])
+    """
+    often = None if repeats is None else validation.whole_number(repeats, "repeats", 1)
+    n_sources = n_classes if n_sources is None else n_sources
+    plan = []
+    for divisor in [m * 10**e for e in range(16) for m in (1, 2, 5)][1:]:
+        size, usual = n_classes // divisor, HALVES if divisor == 2 else REPEATS
+        if min(size, n_sources // divisor) < (LEAST_HALF if divisor == 2 else LEAST):
+            break
+        plan.append((size, usual if often is None else often))
+    return plan
+
+
+def _tried(estimator: Extrapolator, pilot: Pilot) -> None:
+    with silence():
+        estimator.fit(pilot)
+
+
+def _judged(pilot: Pilot, method: str, drawn: Subsamples, tolerance: float) -> Backtest:
+    """Compare what refits say about all classes with what was measured."""
+    n_classes = pilot.n_classes
+    observed = float(observe(pilot).accuracy(n_classes))
+    here = int(np.searchsorted(drawn.grid, n_classes))
+    good = [found for found in drawn.sizes if not _is_left_out(found)]
+    steps = tuple(
+        BacktestStep(
+            found.n_classes,
+            n_classes / found.n_classes,
+            tuple(found.curves[:, here].tolist()),
+            observed,
+        )
+        for found in good
+    )
+    halves = np.empty((0, len(drawn.grid)))
+    if good and good[0].n_classes == n_classes // 2:
+        halves = good[0].curves
+    drawn.grid.flags.writeable = halves.flags.writeable = False
+    return Backtest(
+        n_classes=n_classes,
+        method=method,
+        observed=observed,
+        steps=steps,
+        grid=drawn.grid,
+        halves=halves,
+        tolerance=tolerance,
+        shared_rivals=drawn.shared_rivals,
+        notes=_notes(pilot, drawn),
+        nouns=pilot.nouns,
+    )
+
+
+def _is_left_out(found: Refits) -> bool:
+    tried = found.n_failed + len(found.curves)
+    return len(found.curves) == 0 or found.n_failed > MOST_FAILED * tried
+
+
+def _notes(pilot: Pilot, drawn: Subsamples) -> tuple[str, ...]:
+    if not drawn.sizes:
+        few = min(pilot.n_classes, sampler_for(pilot).n_sources)
+        return (
+            f"No back-test: the pilot has {counted(few, 'class')} with probes, and at least "
+            f"{2 * LEAST_HALF} are needed to hide half of them.",
+        )
+    notes = []
+    for found in drawn.sizes:
+        if found.n_failed:
+            tried = found.n_failed + len(found.curves)
+            outcome = ", so that size is left out" if _is_left_out(found) else ""
+            notes.append(
+                f"From {found.n_classes:,} classes {found.n_failed:,} of {tried:,} fits failed"
+                f"{outcome}: {found.reason}"
+            )
+        elif found.reason is not None:
+            notes.append(f"Not tried from {found.n_classes:,} classes: {found.reason}")
+    return tuple(notes)

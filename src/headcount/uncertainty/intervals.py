@@ -1,0 +1,685 @@
+"""What a pilot and its back-test say about the errors of its forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+import numpy as np
+from numpy.typing import NDArray
+from headcount.support.grids import MOST_CLASSES
+from headcount.errors import DataError
+from scipy.special import gammaln
+from headcount.errors import UnsupportedError
+from headcount.curves.observed import Observed
+from headcount.pilot.pilot import Pilot
+from dataclasses import asdict, dataclass, replace
+from scipy.special import betaincinv, expit, ndtri, stdtrit
+from scipy.special import logit as log_odds
+from headcount.support import validation
+from headcount.uncertainty.error_model import MODEL, ErrorModel
+from headcount.uncertainty.error_model import off_scale, on_scale, slope
+from headcount.errors import DataError, ParameterError
+from dataclasses import replace
+from headcount.uncertainty.backtest import Backtest, BacktestStep
+from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel
+from headcount.estimators import Extrapolator
+from headcount.curves.observed import observe
+from headcount.uncertainty.resampling import Refit, Subsamples
+from headcount.support.workers import doing
+
+# JOINED from uncertainty_exchange:
+# """Errors of a forecast as plain data, read with suspicion."""
+
+# JOINED from observed_error:
+# """How far the observed curve may be off: other classes and probes would have given another."""
+
+# JOINED from uncertainty:
+# r"""How far a forecast may be off: two sources of error, and the intervals that follow.
+# 
+# Standard deviations are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so
+# that intervals stay within 0 and 1.
+# 
+# **Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
+# size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
+# competitor; see `headcount.questions.risk.jackknife`). Beyond it, the error at K grows as the spread of the
+# forecasts from random halves of the classes grows from K to k.
+# 
+# **Extrapolating.** Past the pilot the shape of the curve is assumed, and errors of shape grow with
+# k / K. Two things are known about them. The back-test shows how far off the method is on these
+# data, :math:`b(\rho)`, when it forecasts K from :math:`K / \rho` classes; a share of that is
+# expected again at :math:`\rho K`. The rest was learned on simulated problems of all kinds, where
+# the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`,
+# 
+# .. math::
+# 
+#    \operatorname{logit} \hat A(k) - \operatorname{logit} A(k) \approx \lambda\, b(\rho) + z\, s(k),
+#    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
+# 
+# J being the standard error at K and v the variance over the halves. The quantiles of z are those
+# found on the simulated problems. In log odds, forecasts of high accuracies are more often far too
+# low than far too high, so that intervals are symmetric on another scale (`headcount.uncertainty.error_model`).
+# 
+# **Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
+# from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
+# with n = 1 / (A (1 - A) s^2) as many independent probes as would have the standard error s, a little
+# fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, accuracies down to
+# the one that gives so many in a row with the chance left are possible [3]_. From K to 2 K these
+# limits go over into the others, in log k.
+# 
+# A method that states its own error (`Extrapolator.stated_error`), learned together with its
+# forecast, replaces the first two terms by that.
+# 
+# References
+# ----------
+# .. [1] E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected
+#    number of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
+# .. [2] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, Comparative study of confidence
+#    intervals for proportions in complex sample surveys, Journal of Survey Statistics and
+#    Methodology 7, 334-364, 2019.
+# .. [3] L. D. Brown, T. T. Cai and A. DasGupta, Interval estimation for a binomial proportion,
+#    Statistical Science 16, 101-133, 2001.
+# """
+
+
+Floats = NDArray[np.float64]
+
+# Far past anything that is ever written, and near enough that powers and exponentials of it, times
+# numbers of classes, stay finite: errors on the scale of log odds, logarithms of how variances
+# grow, and what was learned.
+LARGEST, FASTEST, STEEPEST = 1e6, 90.0, 15.0
+
+
+def read_uncertainty(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an `Uncertainty`; refuse what `to_dict` cannot have written."""
+    grid = _numbers(held, "grid", least=1, most=MOST_CLASSES)
+    if not (np.diff(grid) > 0).all() or (grid != np.floor(grid)).any():
+        raise DataError("the grid of this forecast's errors is not one of growing whole numbers.")
+    fields: dict[str, Any] = {
+        "n_classes": _whole(held, "n_classes"),
+        "n_probes": _whole(held, "n_probes"),
+        "grid": grid.astype(np.int64),
+        "observed_error": _numbers(held, "observed_error", least=0),
+        "growth": None if held["growth"] is None else _numbers(held, "growth", -LARGEST, FASTEST),
+        "bias": _numbers(held, "bias", -LARGEST, LARGEST),
+        "class_variance": _number(held, "class_variance", least=0),
+        "probe_variance": _number(held, "probe_variance", least=0),
+        "probes_per_class": _number(held, "probes_per_class", least=0, most=MOST_CLASSES),
+        "observed": _number(held, "observed", least=0, most=1),
+        "shared_rivals": _flag(held, "shared_rivals"),
+        "stated": None if held["stated"] is None else _numbers(held, "stated", least=0),
+        "told_apart": _flag(held, "told_apart"),
+        "model": read_model(held["model"]),
+    }
+    for value in fields.values():
+        if isinstance(value, np.ndarray):
+            if value.shape != grid.shape:
+                raise DataError("the errors of this forecast do not fit their grid.")
+            value.flags.writeable = False
+    return fields
+
+
+def read_model(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an `ErrorModel`, refused if they are none."""
+    tables = {name: _numbers(held, name, 0, STEEPEST) for name in ("levels", "quantiles")}
+    numbers = {name: _number(held, name, 0, STEEPEST) for name in held if name not in tables}
+    sizes = {len(table) for table in tables.values()}
+    if len(sizes) != 1 or any((np.diff(table) < 0).any() for table in tables.values()):
+        raise DataError("the levels and quantiles of this forecast's errors do not fit together.")
+    return numbers | {name: tuple(table.tolist()) for name, table in tables.items()}
+
+
+def _numbers(held: Mapping[str, Any], name: str, least: float, most: float = LARGEST) -> Floats:
+    found = np.array(held[name], dtype=np.float64)
+    sound = np.isfinite(found) & (found >= least) & (found <= most)
+    if found.ndim != 1 or len(found) == 0 or not sound.all():
+        raise DataError(f"the {name} of this forecast is no list of sound numbers.")
+    return found
+
+
+def _number(held: Mapping[str, Any], name: str, least: float, most: float = LARGEST) -> float:
+    if isinstance(held[name], bool | str):
+        raise DataError(f"the {name} of this forecast is no number: {held[name]!r:.40}.")
+    return float(_numbers({name: [held[name]]}, name, least, most)[0])
+
+
+def _whole(held: Mapping[str, Any], name: str) -> int:
+    number = _number(held, name, least=1, most=MOST_CLASSES)
+    if number != int(number):
+        raise DataError(f"the {name} of this forecast is no whole number: {number!r}.")
+    return int(number)
+
+
+def _flag(held: Mapping[str, Any], name: str) -> bool:
+    if not isinstance(held[name], bool):
+        raise DataError(
+            f"the {name} of this forecast is neither true nor false: {held[name]!r:.40}."
+        )
+    return bool(held[name])
+
+
+TINY = 1e-12  # a spread below this is round-off
+LOSSES_A_TIE = {"random": 0.5, "lose": 1.0, "win": 0.0}
+
+
+def of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floats) -> Floats:
+    """Return standard errors of accuracies as those of their log odds.
+
+    With every probe right (or wrong) there is no spread, and half a probe stands in.
+    """
+    half = 0.5 / pilot.n_probes
+    shown = np.clip(seen.accuracy(k), half, 1 - half)
+    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
+    return np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
+
+
+def standard_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
+    """Return the standard error of the observed accuracy, and whether rivals are in it."""
+    if pilot.has_scores:
+        from headcount.questions.risk.asymptotics import accuracy_standard_error
+
+        try:
+            return accuracy_standard_error(pilot, k), True
+        except UnsupportedError:
+            pass
+    chances = _chances(pilot, k)
+    apart = pilot.weights * (chances - seen.accuracy(k)[:, None])
+    if pilot.labels is None:
+        return np.sqrt(np.square(apart).sum(axis=1)), False
+    total = [np.bincount(pilot.labels, row, pilot.n_classes) for row in apart]
+    return np.sqrt(np.square(total).sum(axis=1)), False
+
+
+def _chances(pilot: Pilot, k: NDArray[np.int64]) -> Floats:
+    """Chance of each probe to be right among k classes, a row for each k.
+
+    Where ties are broken at random, one is taken for half a loss.
+    """
+    rivals = pilot.n_classes - 1
+    unbeaten = rivals - pilot.losses - pilot.ties * LOSSES_A_TIE[pilot.tie_rule]
+    draws = (k - 1)[:, None]
+    with np.errstate(invalid="ignore"):
+        log = gammaln(unbeaten + 1) - gammaln(np.maximum(unbeaten - draws, -0.5) + 1)
+    whole = gammaln(rivals + 1) - gammaln(rivals - draws + 1)
+    return np.where(unbeaten >= draws, np.exp(np.minimum(log - whole, 0.0)), 0.0)
+
+
+def probe_variance(pilot: Pilot) -> float | None:
+    """Variance of the accuracy at K that comes from the finite number of probes of each class.
+
+    None where no class has two probes: then it cannot be told from that of classes.
+    """
+    if pilot.labels is None:
+        return None
+    share = {"random": 1 / (1.0 + pilot.ties), "lose": pilot.ties == 0, "win": 1.0}
+    right = (pilot.losses == 0) * share[pilot.tie_rule]
+    count = np.bincount(pilot.labels, minlength=pilot.n_classes)
+    several = count >= 2
+    if not several.any():
+        return None
+    mean = np.bincount(pilot.labels, right, pilot.n_classes) / np.maximum(count, 1)
+    squares = np.bincount(pilot.labels, (right - mean[pilot.labels]) ** 2, pilot.n_classes)
+    weight = np.bincount(pilot.labels, pilot.weights, pilot.n_classes)
+    held = np.zeros(pilot.n_classes)
+    held[several] = squares[several] / (count[several] - 1)
+    held[(count == 1)] = held[several].mean()
+    return float(np.sum(weight**2 * held / np.maximum(count, 1)))
+
+
+def probes_per_class(pilot: Pilot) -> float:
+    """Return the mean number of probes of a class that has any."""
+    if pilot.labels is None:
+        return 1.0
+    return pilot.n_probes / len(np.unique(pilot.labels))
+
+
+KINDS = ("expected", "new_set", "grown_set")
+FREEDOM = 6  # degrees of it, at least: tails as heavy as those of what was learned
+LEAST_ERROR = 1e-6  # of log odds: less would ask for more probes than numbers can hold
+ROUND_OFF, EDGE = 1e-13, 1e-15
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The error of a forecast at any number of classes, on the scale of log odds.
+
+    Made by `headcount.uncertainty.intervals.assess`: what the pilot and its back-test say, and what was
+    learned about errors. Under another `model` (see `under`) everything follows again, without
+    refitting.
+
+    Attributes
+    ----------
+    n_classes, n_probes : int
+        Size of the pilot.
+    grid : ndarray of int64
+        Numbers of classes.
+    observed_error : ndarray
+        Standard error of the observed curve there; beyond the pilot, that at its own size.
+    growth : ndarray or None
+        Logarithm of how much the variance over the halves has grown there since K; None without
+        halves.
+    bias : ndarray
+        Mean error of the back-test at the same k / K.
+    class_variance, probe_variance : float
+        Variance of the accuracy measured on random sets of K classes: what the choice of classes
+        and what the finite number of probes gives.
+    probes_per_class : float
+        Mean number of probes of a class that has any.
+    observed : float
+        Accuracy measured at K.
+    shared_rivals : bool
+        False where only counts are known, so that what probes share by meeting the same rivals is
+        missing.
+    stated : ndarray or None
+        Error that the method itself states on the grid.
+    told_apart : bool
+        False where no class has two probes, or all probes are right (or wrong), so that the two
+        variances cannot be told from each other; `class_variance` then holds both.
+    model : ErrorModel
+        What was learned.
+    """
+
+    n_classes: int
+    n_probes: int
+    grid: NDArray[np.int64]
+    observed_error: Floats
+    growth: Floats | None
+    bias: Floats
+    class_variance: float
+    probe_variance: float
+    probes_per_class: float
+    observed: float
+    shared_rivals: bool = True
+    told_apart: bool = True
+    stated: Floats | None = None
+    model: ErrorModel = MODEL
+
+    def under(self, model: ErrorModel) -> Uncertainty:
+        """Return the same with something else learned about errors."""
+        return replace(self, model=model)
+
+    @property
+    def shift(self) -> Floats:
+        """By how much the forecast is expected to be too high on the grid."""
+        return self.model.share * self.bias
+
+    @property
+    def sampling_error(self) -> Floats:
+        """Standard deviation from the choice of classes and probes on the grid, beyond K."""
+        growth = self.model.blind_growth * self._reach if self.growth is None else self.growth
+        grown = self.observed_error * np.exp(self.model.growth / 2 * growth)
+        if self.stated is None:
+            return np.asarray(grown)
+        # What a method states is the whole error; the sampling part cannot be more.
+        whole = self.model.stated * self.stated
+        return np.minimum(grown, whole)
+
+    @property
+    def extrapolation_error(self) -> Floats:
+        """Standard deviation of the error of shape on the grid, beyond K."""
+        if self.stated is None:
+            shape = self.model.scale * self._reach**self.model.power
+        else:
+            rest = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
+            shape = np.sqrt(np.maximum(rest, 0.0))
+        return np.hypot(shape, self.model.doubt * np.abs(self.bias))
+
+    @property
+    def _reach(self) -> Floats:
+        return np.log(np.maximum(self.grid / self.n_classes, 1.0))
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def sampling(self, k: Any) -> Floats:
+        """Return the standard deviation from the choice of classes and probes."""
+        return self._error_at(k, self.observed_error, self.sampling_error)
+
+    def extrapolation(self, k: Any) -> Floats:
+        """Return the standard deviation of the error of shape; zero up to the pilot's size."""
+        return self._error_at(k, np.zeros(len(self.grid)), self.extrapolation_error)
+
+    @property
+    def onset(self) -> float:
+        """Error of shape just past the pilot's size: what is stated over what was measured."""
+        return float(self._at(self.n_classes, self.extrapolation_error))
+
+    def error(self, k: Any) -> Floats:
+        """Return the standard deviation of the error of the expected accuracy."""
+        return np.hypot(self.sampling(k), self.extrapolation(k))
+
+    def middle(self, accuracy: Any, k: Any) -> Floats:
+        """Return log odds of estimates, less by how much they are expected to be too high."""
+        half = 0.5 / self.n_probes
+        values = np.clip(np.asarray(accuracy, dtype=np.float64), half, 1 - half)
+        return np.asarray(log_odds(values) - self._at(k, self.shift))
+
+    def multiplier(self, confidence: float, k: Any) -> Floats:
+        """Return how many standard deviations to either side an interval takes."""
+        measured, learned = self._measured(confidence), self.model.multiplier(confidence)
+        return np.asarray(measured + self._past(k) * (learned - measured))
+
+    def band(
+        self,
+        accuracy: Any,
+        k: Any,
+        confidence: float,
+        kind: str = "expected",
+        probes_per_class: float | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return lower and upper limits around accuracies at k.
+
+        Parameters
+        ----------
+        accuracy, k : array_like
+            Estimates and the numbers of classes they are for.
+        confidence : float
+            Share of such intervals that hold the truth.
+        kind : {"expected", "new_set", "grown_set"}
+            What the truth is: the expected accuracy among k classes, the accuracy on one new set
+            of k random classes, or on one that contains the pilot's own.
+        probes_per_class : float, optional
+            Probes a class of the test that measures the accuracy of the set; without end by
+            default.
+        """
+        counts, values = validation.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+        error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
+        return self.limits(values, counts, error, confidence)
+
+    def limits(
+        self, accuracy: Any, k: Any, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return lower and upper limits around accuracies whose log odds have given errors."""
+        counts, values = validation.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+        half = 0.5 / self.n_probes
+        # A forecast beyond what so many probes can show is no count of them.
+        counted = np.where(counts > self.n_classes, np.clip(values, half, 1 - half), values)
+        past, near = self._past(counts), self._jeffreys(counted, error, confidence)
+        far = self._learned(values, counts, error, confidence)
+        lower, upper = (
+            expit((1 - past) * log_odds(one) + past * other)
+            for one, other in zip(near, far, strict=True)
+        )
+        # With every probe right (or wrong) nothing speaks against one (or nought).
+        lower = np.where(values <= half, 0.0, np.minimum(lower, values))
+        upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
+        one = counts == 1
+        return np.where(one, 1.0, lower), np.where(one, 1.0, upper)
+
+    # -- ways out -------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        held: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            held[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return held | {"model": asdict(self.model)}
+
+    @classmethod
+    def from_dict(cls, held: Mapping[str, Any]) -> Uncertainty:
+        """Return what `to_dict` wrote, refused if it is something else."""
+        try:
+            parts = read_uncertainty(held)
+            return cls(**parts | {"model": ErrorModel(**parts["model"])})
+        except DataError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise DataError(
+                f"these are no errors of a forecast: {error}; write it again."
+            ) from error
+
+    # -- inner workings -------------------------------------------------------------------------
+
+    def _past(self, k: Any) -> Floats:
+        """Return how far what was learned takes over: from zero at K to one at 2 K."""
+        return np.asarray(np.log2(np.clip(validation.class_counts(k) / self.n_classes, 1.0, 2.0)))
+
+    def _measured(self, confidence: float) -> float:
+        """Return Student's quantile, which hardly any classes would make useless."""
+        return float(stdtrit(max(self.n_classes - 1, FREEDOM), (1 + confidence) / 2))
+
+    def _learned(
+        self, accuracy: Floats, k: Floats, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return log odds of the limits that errors like those of simulated problems would give."""
+        middle = self.middle(accuracy, k)
+        reach = self.model.multiplier(confidence) * error * slope(middle)
+        return off_scale(on_scale(middle) - reach), off_scale(on_scale(middle) + reach)
+
+    def _jeffreys(
+        self, accuracy: Floats, error: Floats, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Return the limits that as many independent probes would give as have this error.
+
+        Where all are right (or wrong), those that give so many in a row with the chance left.
+        """
+        half, tail = 0.5 / self.n_probes, (1 - confidence) / 2
+        shown = np.clip(accuracy, half, 1 - half)
+        spread = np.maximum(error, LEAST_ERROR) * shown * (1 - shown)
+        some_right, some_wrong = accuracy > ROUND_OFF, accuracy < 1 - ROUND_OFF
+        seen = np.where(some_right & some_wrong, accuracy * (1 - accuracy), shown * (1 - shown))
+        fewer = (ndtri(1 - tail) / self._measured(confidence)) ** 2
+        probes = fewer * seen / spread**2
+        right, wrong = accuracy * probes + 0.5, (1 - accuracy) * probes + 0.5
+        lower = np.where(some_wrong, betaincinv(right, wrong, tail), tail ** (1 / probes))
+        upper = np.where(some_right, betaincinv(right, wrong, 1 - tail), 1 - tail ** (1 / probes))
+        return np.clip(lower, EDGE, 1 - EDGE), np.clip(upper, EDGE, 1 - EDGE)
+
+    def _at(self, k: Any, values: Floats) -> Floats:
+        """Interpolate in log k; past the grid, go on as it ended."""
+        at, grid = np.log(validation.class_counts(k)), np.log(self.grid)
+        inside = np.interp(at, grid, values)
+        if len(grid) < 2:
+            return inside
+        slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
+        return np.asarray(np.where(at > grid[-1], values[-1] + slope * (at - grid[-1]), inside))
+
+    def _error_at(self, k: Any, measured: Floats, beyond: Floats) -> Floats:
+        """Return a standard deviation, of one kind up to K and of another beyond.
+
+        What a method states goes on from K, whatever was measured there. Past the grid it does not
+        get less.
+        """
+        counts, far = validation.class_counts(k), self._at(k, beyond)
+        far = np.where(counts > self.grid[-1], np.maximum(far, beyond[-1]), far)
+        return np.asarray(np.where(counts > self.n_classes, far, self._at(k, measured)))
+
+    def _variance(
+        self, accuracy: Floats, k: Floats, kind: str, probes_per_class: float | None
+    ) -> Floats:
+        """Variance of the difference between the estimate and what `kind` asks for."""
+        validation.choice(kind, "kind", KINDS)
+        sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
+        if kind == "expected":
+            return np.asarray(sampled + other)
+        classes, probes = self._set_variance(accuracy, k, probes_per_class)
+        if kind == "new_set":
+            both = classes + probes if self.told_apart else np.maximum(classes, probes)
+            return np.asarray(sampled + other + both)
+        if (k < self.n_classes).any():
+            raise ParameterError(
+                f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
+                "or more, or for kind='new_set'."
+            )
+        # The pilot's classes are part of the set: what they add to the estimate and to the
+        # accuracy of the set has the same sign, and the rest of the set is new.
+        own = self.n_classes / k
+        if not self.told_apart:
+            # Linear in the share of classes in the variance, so that the worst is none or all.
+            alike = classes - 2 * np.sqrt(sampled * own * classes)
+            return np.asarray(sampled + other + np.maximum(alike, probes))
+        whole = self.class_variance + self.probe_variance
+        by_class = self.class_variance / whole if whole > 0 else 1.0
+        shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
+        return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
+
+    def _set_variance(
+        self, accuracy: Floats, k: Floats, probes_per_class: float | None
+    ) -> tuple[Floats, Floats]:
+        """Variance of the accuracy on one set of k classes, from classes and from probes.
+
+        That at K shrinks as 1 / k, and on the way accuracy leaves or nears the middle, where it
+        varies most: as A (1 - A).
+        """
+        half = 0.5 / self.n_probes
+        here = np.clip(self.observed, half, 1 - half)
+        there = np.clip(accuracy, half, 1 - half)
+        scale = self.n_classes / k / (here * (1 - here)) / (there * (1 - there))
+        probes = 0.0
+        if probes_per_class is not None:
+            often = validation.positive(probes_per_class, "probes_per_class")
+            once = self.probe_variance if self.told_apart else self.class_variance
+            probes = once * self.probes_per_class / often
+        return np.asarray(self.class_variance * scale), np.asarray(probes * scale)
+
+
+NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
+POINTS = 12  # numbers of classes up to K at which the jackknife is done
+
+
+@doing("Leaving out each class in turn")
+def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
+    """Return how far forecasts from a pilot may be off.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        Of the same method on the same pilot; without steps where there are too few classes.
+    fitted : Extrapolator, optional
+        The fitted method, which may state its own error.
+    """
+    n_classes, grid, seen = pilot.n_classes, backtest.grid, observe(pilot)
+    half = 0.5 / pilot.n_probes
+    at_pilot = float(seen.accuracy(n_classes))
+    middle = np.clip(at_pilot, half, 1 - half)
+    inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
+    spread, shared = standard_error(pilot, seen, inside)
+    error = of_log_odds(pilot, seen, inside, spread)
+    x = np.log(np.maximum(grid / n_classes, 1.0))
+    whole = float(error[-1] * middle * (1 - middle)) ** 2
+    known = probe_variance(pilot)
+    stated = None if fitted is None else fitted.stated_error(grid / n_classes)
+    within = 0.0 if known is None else min(known, whole)
+    return Uncertainty(
+        n_classes=n_classes,
+        n_probes=pilot.n_probes,
+        grid=grid,
+        observed_error=np.interp(np.log(grid), np.log(inside), error),
+        growth=_growth(backtest, half, x),
+        bias=_bias(backtest, middle, half, x),
+        class_variance=whole - within,
+        probe_variance=within,
+        probes_per_class=probes_per_class(pilot),
+        observed=at_pilot,
+        shared_rivals=shared,
+        told_apart=known is not None and bool(spread[-1] > TINY),
+        stated=stated,
+        model=_learned(stated),
+    )
+
+
+@doing("Leaving out each class in turn")
+def with_coverage(
+    pilot: Pilot,
+    backtest: Backtest,
+    drawn: Subsamples,
+    confidence: float,
+    sampling: float | None = None,
+) -> Backtest:
+    """Return a back-test that also says how many of its forecasts had the truth in reach.
+
+    The interval of each forecast of K from m classes is the one that `Uncertainty` gives a pilot
+    of m classes. No subset is jackknifed or back-tested itself: its sampling error is the pilot's
+    times sqrt(K / m), grows as it does without halves, and no bias is known. For a method that
+    states its error only the last matters, as K is past 2 m or there.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        What its refits said about K.
+    drawn : Subsamples
+        The refits.
+    confidence : float
+        Level of the intervals.
+    sampling : float, optional
+        Standard error of the log odds measured at K; by default it is computed where it is needed.
+    """
+    made = {found.n_classes: found.made for found in drawn.sizes}
+    alone = any(one.stated is None for step in backtest.steps for one in made[step.n_classes])
+    if sampling is None:
+        sampling = _sampling_error(pilot) if alone else 0.0
+    half = 0.5 / pilot.n_probes
+    measured = float(np.clip(backtest.observed, half, 1 - half))
+    steps = []
+    for step in backtest.steps:
+        inside = []
+        for refit in made[step.n_classes]:
+            known = _of_subset(backtest, step, refit, sampling)
+            told = np.interp(backtest.n_classes, backtest.grid, refit.curve)
+            lower, upper = known.band(told, backtest.n_classes, confidence)
+            inside.append(bool(lower <= measured <= upper))
+        steps.append(replace(step, coverage=float(np.mean(inside))))
+    return replace(backtest, steps=tuple(steps), confidence=confidence)
+
+
+def _of_subset(
+    backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
+) -> Uncertainty:
+    """Return the errors of a forecast from some of the classes; see `with_coverage`."""
+    n_points, own = len(backtest.grid), sampling * np.sqrt(step.ratio)
+    return Uncertainty(
+        n_classes=step.n_classes,
+        n_probes=refit.n_probes,
+        grid=backtest.grid,
+        observed_error=np.full(n_points, own),
+        growth=None,
+        bias=np.zeros(n_points),
+        # Of other sets of classes nothing is asked.
+        class_variance=0.0,
+        probe_variance=0.0,
+        probes_per_class=1.0,
+        observed=step.observed,
+        told_apart=False,
+        stated=refit.stated,
+        model=_learned(refit.stated),
+    )
+
+
+def _sampling_error(pilot: Pilot) -> float:
+    """Return the standard error of the log odds measured at the pilot's own size."""
+    last, seen = np.array([pilot.n_classes]), observe(pilot)
+    return float(of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])[0])
+
+
+def _learned(stated: Floats | None) -> ErrorModel:
+    """Return what was learned about errors of methods that state their own, or do not."""
+    return MODEL if stated is None else STATED_MODEL
+
+
+def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
+    """Mean error of the back-test's log odds, as a straight line in the logarithm of the ratio.
+
+    Steps from fewer classes are noisier and count less; a ridge keeps the slope small where all
+    of them are.
+    """
+    total, squares = 0.0, RIDGE
+    for step in backtest.steps:
+        said = log_odds(np.clip(step.forecasts, half, 1 - half))
+        weight, at = 1 / (float(np.var(said)) + NOISE**2), float(np.log(step.ratio))
+        total += weight * at * float(np.mean(said) - log_odds(middle))
+        squares += weight * at**2
+    return total / squares * x
+
+
+def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
+    """Logarithm of how much the variance over the halves grows beyond the pilot's size."""
+    if len(backtest.halves) < 2:
+        return None
+    spread = log_odds(np.clip(backtest.halves, half, 1 - half)).var(axis=0, ddof=1)
+    here = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
+    if here <= TINY:  # all right or all wrong, but for round-off
+        return None
+    return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)

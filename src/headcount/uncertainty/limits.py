@@ -1,0 +1,114 @@
+"""Limits of the expected accuracy: like that itself, they never rise with the number of classes.
+
+Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of those at another, and
+may rise: upper ones where the error grows faster than the forecast falls, lower ones where a
+forecast is surer than what was measured at K. But accuracy cannot rise. What it is below among j
+classes, it is below among more; and who is sure of no more than 99.0% among j classes cannot be
+sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
+
+An interval also holds its estimate. Where a fit starts above even the upper limit at K, so that it
+contradicts what was measured (past two points check HC010 says so), upper limits up to K are as
+high: what is thought possible of more classes is possible of fewer.
+
+They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
+what else was asked. Between two rungs, limits keep within those at the rungs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.special import logit as log_odds
+
+from headcount.support import validation
+
+Floats = NDArray[np.float64]
+
+INSIDE = 60  # rungs up to K
+FINE, STEADY, GROWTH = 1 / 16, 4.0, 1.03  # steps in log(k / K): even up to 4, then ever longer
+FARTHEST = 1e300  # as far as a capacity is followed
+EDGE = 1e-15  # limits of 0 and 1 have no log odds
+
+
+def ladder(n_classes: int, knots: Any = ()) -> Floats:
+    """Return numbers of classes from one to past all that can be asked.
+
+    Parameters
+    ----------
+    n_classes : int
+        Of the pilot, K. Both K, where the measured ends, and K + 1, where the forecast begins, are
+        rungs.
+    knots : array_like
+        Where errors have kinks: rungs too.
+
+    Examples
+    --------
+    >>> rungs = ladder(100)
+    >>> rungs[:3].tolist(), bool(rungs[-1] > 1e290), {100.0, 101.0} <= set(rungs.tolist())
+    ([1.0, 2.0, 3.0], True, True)
+    """
+    inside = np.geomspace(1, n_classes, INSIDE)
+    steps = np.arange(0.0, STEADY, FINE)
+    end = np.log(FARTHEST / n_classes)
+    longer = STEADY * GROWTH ** np.arange(np.log(end / STEADY) / np.log(GROWTH))
+    beyond = n_classes * np.exp(np.concatenate([steps, longer]))
+    rungs = [inside, [n_classes, n_classes + 1], beyond, np.asarray(knots, dtype=np.float64)]
+    return np.unique(np.concatenate(rungs).round())
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Lower and upper limits on a ladder, made never to rise.
+
+    Parameters
+    ----------
+    classes : ndarray
+        Rungs, ascending.
+    lower, upper : ndarray
+        Limits there.
+
+    Examples
+    --------
+    >>> rungs = np.array([1.0, 10.0, 100.0])
+    >>> found = Limits.of(rungs, [1.0, 0.6, 0.5], [1.0, 0.5, 0.6], [1.0, 0.8, 0.7])
+    >>> found.lower.tolist(), found.at(50, 0.55, 0.52, 0.72)
+    ([1.0, 0.5, 0.5], (array(0.5), array(0.72)))
+    """
+
+    classes: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, classes: Floats, accuracy: Any, lower: Any, upper: Any) -> Limits:
+        """Take limits around estimates that may rise."""
+        highest = np.maximum.accumulate(np.asarray(accuracy)[::-1])[::-1]  # from each rung on
+        upper = np.maximum(np.minimum.accumulate(upper), highest)
+        return cls(classes, np.minimum.accumulate(lower), upper)
+
+    def at(self, k: Any, accuracy: Any, lower: Any, upper: Any) -> tuple[Floats, Floats]:
+        """Return limits at k that never rise, given the estimates and limits that may."""
+        before = np.searchsorted(self.classes, validation.class_counts(k), side="right") - 1
+        after = np.minimum(before + 1, len(self.classes) - 1)
+        least = np.minimum(self.lower[after], accuracy)
+        low = np.clip(lower, least, self.lower[before])
+        high = np.clip(upper, self.upper[after], self.upper[before])
+        return np.asarray(low), np.asarray(np.maximum(high, accuracy))
+
+
+def moved_alike(limit: Floats, before: Floats, after: Floats) -> Floats:
+    """Return limits for sets of classes, moved as those of the expected accuracy were.
+
+    By as much in log odds, so that an interval for a set is still the wider (or narrower) one.
+
+    Examples
+    --------
+    >>> moved_alike(np.array([0.9, 0.9]), np.array([0.8, 0.8]), np.array([0.8, 0.5])).round(2)
+    array([0.9 , 0.69])
+    """
+    at, old, new = (log_odds(np.clip(x, EDGE, 1 - EDGE)) for x in (limit, before, after))
+    return np.where(before == after, limit, expit(at + new - old))

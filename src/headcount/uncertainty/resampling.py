@@ -1,0 +1,504 @@
+"""Refits on random subsets of the classes: one engine for back-tests and intervals.
+
+Every question about how far a forecast can be trusted is put to the pilot in the same way: hide
+some of its classes, fit again, and see what the method says. Classes are drawn, not probes,
+because a class is a source of probes *and* a competitor of all others; they are drawn without
+replacement, because a class that is there twice would tie with itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+from headcount.pilot.pilot import Pilot
+from headcount.counting.canonical import _mixed, _sums
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, Protocol
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from headcount.support import validation
+from headcount.support import workers
+from headcount.support.grids import POINTS
+from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
+from headcount.estimators import Extrapolator
+from headcount.pilot.pilot import BEATS_BUDGET, Pilot
+
+# JOINED from thinning:
+# """Fewer classes for pilots of counts alone, which do not say who beat whom."""
+
+
+Ints = NDArray[np.int64]
+
+LARGEST_DRAW = 10**9
+LEAST_KNOWN = 10
+TOO_MANY_UNKNOWN = 0.01
+
+
+def share_of(n_units: int, size: int, n_classes: int) -> int:
+    """Return how many of the classes with probes belong to a subset: their share, at least one."""
+    return max(1, round(n_units * size / n_classes))
+
+
+class OwnRivals:
+    """Subsets of a pilot of counts: each probe meets rivals of its own.
+
+    A censored probe is one whose list of rivals was cut before its true class appeared, so that
+    only the rivals in the list are known to beat it. How many of those are among the m - 1 drawn
+    depends on the same luck as its losses do, and must not decide where it is censored. Hence all
+    probes of a drawn pilot, censored before or not, are censored at one fixed number of losses,
+    so low (`bound`) that 99 in 100 lists reach it. The rest are given the bound they reach.
+    """
+
+    shared_rivals = False
+
+    def __init__(self, pilot: Pilot) -> None:
+        self.pilot = pilot
+        order, self.source = _canonical_probes(pilot)
+        self.losses, self.ties = pilot.losses[order], pilot.ties[order]
+        self.censored = pilot.censored[order]
+        self.labels = None if pilot.labels is None else pilot.labels[order]
+        self.n_units = int(self.source[-1]) + 1
+        self.n_sources = min(self.n_units, pilot.n_classes)
+        self.depth = _depth(self.losses, pilot.weights[order], self.censored)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return a pilot of the probes of random classes, each against rivals of its own."""
+        n_units = share_of(self.n_units, size, self.pilot.n_classes)
+        kept = np.zeros(self.n_units, np.bool_)
+        kept[rng.choice(self.n_units, n_units, replace=False)] = True
+        rows = kept[self.source]
+        n_rivals = self.pilot.n_classes - 1
+        losses, ties = thinned(self.losses[rows], self.ties[rows], n_rivals, size - 1, rng)
+        censored = self.censored[rows]
+        if self.depth is not None:
+            bound = self.bound(size)
+            censored = censored | (losses >= bound)
+            losses, ties = np.minimum(losses, bound), np.where(censored, 0, ties)
+        if self.labels is None:
+            places, labels = np.arange(0), None
+        else:
+            places, labels = np.unique(self.labels[rows], return_inverse=True)
+        names = self.pilot.class_names[places]
+        return self.pilot._with(
+            losses, ties, names, n_classes=size, censored=censored, labels=labels
+        )
+
+    def bound(self, size: int) -> int:
+        """Return the losses at which probes among `size` classes are censored."""
+        assert self.depth is not None  # else nothing is censored
+        # A binomial number spreads more than the hypergeometric one, so its quantile is lower.
+        drawn = (size - 1) / (self.pilot.n_classes - 1)
+        return int(binom.ppf(TOO_MANY_UNKNOWN, self.depth, drawn))
+
+    def refusal(self, size: int) -> str | None:
+        """Say so where too little is left of lists that were cut."""
+        if self.depth is None:
+            return None
+        left = self.depth * size / self.pilot.n_classes
+        if left >= LEAST_KNOWN:
+            return None
+        return (
+            f"lists of rivals were cut after {self.depth:,}, of which {left:.2g} are left on "
+            f"average among {size:,} classes, and {LEAST_KNOWN} are needed; use longer lists."
+        )
+
+
+def _depth(losses: Ints, weights: NDArray[np.float64], censored: NDArray[np.bool_]) -> int | None:
+    """Return the depth that lists of censored probes reach, but for a hundredth of the weight."""
+    if not censored.any():
+        return None
+    lengths, weights = losses[censored], weights[censored]
+    order = np.argsort(lengths, kind="stable")
+    shorter = np.cumsum(weights[order])
+    # The first whose weight, with that of all shorter ones, is no longer negligible.
+    place = np.searchsorted(shorter, TOO_MANY_UNKNOWN, side="right")
+    return int(lengths[order[min(int(place), len(order) - 1)]])
+
+
+def thinned(
+    losses: Ints, ties: Ints, n_rivals: int, draws: int, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Return losses and ties of probes that meet only `draws` of their `n_rivals` rivals.
+
+    Losses are hypergeometric, and so are, among the rest, ties.
+
+    Examples
+    --------
+    All of the rivals, so nothing changes:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> [found.tolist() for found in thinned(np.array([0, 3]), np.array([2, 0]), 9, 9, rng)]
+    [[0, 3], [2, 0]]
+    """
+    lost = _hypergeometric(losses, n_rivals - losses, np.full_like(losses, draws), rng)
+    tied = _hypergeometric(ties, n_rivals - losses - ties, draws - lost, rng)
+    return lost, tied
+
+
+def _hypergeometric(good: Ints, bad: Ints, draws: Ints, rng: np.random.Generator) -> Ints:
+    """Return how many of the draws are good ones."""
+    total = good + bad
+    if total.max(initial=0) < LARGEST_DRAW:
+        return np.asarray(rng.hypergeometric(good, bad, draws), dtype=np.int64)
+    # Beyond what the generator takes; the rarer side is drawn as if with replacement, which is
+    # the same where it is rare among so many.
+    few, many = np.minimum(good, draws), np.maximum(good, draws)
+    found = rng.binomial(few, many / np.maximum(total, 1))
+    return np.asarray(np.maximum(found, draws - bad), dtype=np.int64)
+
+
+def _canonical_probes(pilot: Pilot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order of the probes that does not depend on theirs, and the source of each.
+
+    Sources, the classes or without labels the probes, are told apart by their probes' counts.
+    """
+    counts = (pilot.losses, pilot.ties, pilot.censored)
+    if pilot.labels is None:
+        return np.lexsort(counts[::-1]), np.arange(pilot.n_probes)
+    key = np.zeros(pilot.n_probes, np.uint64)
+    for part in counts:
+        key = _mixed(key * np.uint64(3) + _mixed(part))
+    of_class = _sums(pilot.labels, key, len(pilot.class_names))[pilot.labels]
+    # Classes of the same key have the same probes, and are kept apart by their number.
+    order = np.lexsort((*counts[::-1], pilot.labels, of_class))
+    labels = pilot.labels[order]
+    return order, np.concatenate([[0], np.cumsum(labels[1:] != labels[:-1])])
+
+
+Floats = NDArray[np.float64]
+
+SHORT_BEATS = 1 << 26  # bytes: longer lists would take longer to cut than fits take
+REACH = 50
+TASK = "Fitting subsets of the classes"
+
+
+@dataclass(frozen=True)
+class Refit:
+    """What a method says of one subset of the classes.
+
+    Attributes
+    ----------
+    curve : ndarray
+        Accuracy forecast on the grid.
+    stated : ndarray or None
+        Error that the method states there; see `Extrapolator.stated_error`.
+    n_probes : int
+        How many probes it saw.
+    """
+
+    curve: Floats
+    stated: Floats | None
+    n_probes: int
+
+
+@dataclass(frozen=True)
+class Refits:
+    """What a method says when it sees only some of the classes.
+
+    Attributes
+    ----------
+    n_classes : int
+        How many classes each refit saw.
+    made : tuple of Refit
+        Those that worked.
+    curves : ndarray of shape (refits, points of the grid)
+        Accuracy forecast by each of them.
+    n_failed : int
+        How many refits the method refused.
+    reason : str or None
+        Why most of those were refused, or why this size was not tried.
+    """
+
+    n_classes: int
+    made: tuple[Refit, ...]
+    curves: Floats
+    n_failed: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Subsamples:
+    """Curves refitted on random subsets of the classes, one entry of `sizes` for each size.
+
+    Attributes
+    ----------
+    grid : ndarray of int64
+        Numbers of classes at which the curves are known.
+    sizes : tuple of Refits
+        In the order asked for.
+    shared_rivals : bool
+        True where subsets are real: all probes of a refit meet the same classes. False where only
+        counts are known, so that each probe had to be given rivals of its own.
+    """
+
+    grid: Ints
+    sizes: tuple[Refits, ...]
+    shared_rivals: bool
+
+
+class Sampler(Protocol):
+    """Draws the pilots that only some of the classes would have given.
+
+    Attributes
+    ----------
+    n_sources : int
+        How many classes have probes.
+    shared_rivals : bool
+        Whether all probes of a drawn pilot meet the same classes.
+    """
+
+    n_sources: int
+    shared_rivals: bool
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of `size` random classes."""
+
+    def refusal(self, size: int) -> str | None:
+        """Return why pilots of this size would say nothing, if so."""
+
+
+def refits(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    sizes_and_repeats: Sequence[tuple[int, int]],
+    grid: Any,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    order: Any = None,
+    sampler: Sampler | None = None,
+) -> Subsamples:
+    """Fit a method to random subsets of a pilot's classes and keep the curves it forecasts.
+
+    Each subset has its own random numbers, which follow from the seed, the size and the number of
+    the repeat alone, and is drawn from the classes in canonical order: neither the number of
+    workers nor the order of the data matters. The share of classes that have probes is kept, and
+    is never zero. Warnings of the refits are not given.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    estimator : Extrapolator
+        Not fitted; copies are.
+    sizes_and_repeats : sequence of (int, int)
+        How many classes, and how many random subsets of so many.
+    grid : sequence of int
+        Numbers of classes at which the curves are wanted.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Workers, as in joblib; by default what `joblib.parallel_config` says, else one.
+    order : sequence, optional
+        Names of all classes in the order to draw from, so that pilots of the same classes can be
+        given the same subsets. It needs a pilot with scores.
+    sampler : Sampler, optional
+        What draws the subsets, where `sampler_for` has made it already.
+
+    Returns
+    -------
+    Subsamples
+
+    Notes
+    -----
+    A pilot of counts alone does not say who beat whom. There the classes drawn are sources of
+    probes only (without labels, every probe is a source), and each of their probes meets m - 1 of
+    its K - 1 rivals of its own: its losses and ties are multivariate hypergeometric. That is the
+    exact law for each probe, but probes that met the same rivals no longer do, so that the part
+    of the spread that comes from shared rivals is missing. The same is done where the list of who
+    beat whom would be too long (64 MiB) and the method needs only losses.
+
+    Examples
+    --------
+    Half of 20 classes, drawn three times:
+
+    >>> from headcount import estimators, simulate
+    >>> pilot = simulate.isotropic_gaussian(20, sigma=0.5, random_state=1).pilot
+    >>> found = refits(pilot, estimators.ProbitNormal(), [(10, 3)], [10, 20])
+    >>> found.sizes[0].curves.shape, found.shared_rivals
+    ((3, 2), True)
+    """
+    points = np.asarray(validation.class_counts(grid)).astype(np.int64)
+    plan = [_checked(size, repeats, pilot) for size, repeats in sizes_and_repeats]
+    seed = validation.whole_number(random_state, "random_state", 0)
+    if n_jobs == 0:
+        raise ParameterError("n_jobs must not be 0; choose 1, or -1 for all.")
+    with workers.doing("Preparing subsets of the classes"):
+        sampler = sampler or sampler_for(pilot, estimator, order)
+    refusals = [sampler.refusal(size) for size, _ in plan]
+    todo = [
+        (place, size, repeat)
+        for place, (size, repeats) in enumerate(plan)
+        for repeat in range(repeats)
+        if refusals[place] is None
+    ]
+    calls = (
+        delayed(_refit)(
+            estimator, sampler.draw(size, _rng(seed, size, repeat)), points, os.getpid()
+        )
+        for _, size, repeat in todo
+    )
+    outcomes: list[list[Refit | str]] = [[] for _ in plan]
+    report = workers.reporter()
+    if todo:
+        report(TASK, 0, len(todo))
+    with workers.one_blas_thread():
+        for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
+            outcomes[todo[done - 1][0]].append(outcome)
+            report(TASK, done, len(todo))
+    sizes = tuple(
+        _gathered(size, found, refusal, len(points))
+        for (size, _), found, refusal in zip(plan, outcomes, refusals, strict=True)
+    )
+    return Subsamples(points, sizes, sampler.shared_rivals)
+
+
+def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]:
+    """Return at least 60 numbers of classes on a log scale, past 50 K and all that was asked."""
+    largest = max(REACH * n_classes, *asked) if asked else REACH * n_classes
+    number, grid = POINTS, np.empty(0)
+    while len(grid) < POINTS:
+        grid = np.unique(np.geomspace(2, largest, number).round())
+        number += POINTS
+    kept = [k for k in asked if k >= 2]
+    return np.unique(np.concatenate([grid, [n_classes, largest, *kept]])).astype(np.int64)
+
+
+def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any = None) -> Sampler:
+    """Return what draws subsets: with shared rivals where it is known who beat whom."""
+    only_losses = estimator is None or estimator.needs == "losses"
+    with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
+    if pilot.has_scores or pilot._beats is not None:
+        may_thin = only_losses and order is None
+        try:
+            pilot.beats(SHORT_BEATS if may_thin else BEATS_BUDGET)
+        except UnsupportedError:
+            if not may_thin:
+                raise
+        else:
+            return SharedRivals(pilot, with_scores, order)
+    if order is not None:
+        raise UnsupportedError(
+            "this pilot holds only counts, so classes cannot be drawn from it in a given order; "
+            "make it from scores or embeddings."
+        )
+    return OwnRivals(pilot)
+
+
+class SharedRivals:
+    """Subsets of a pilot that knows who beat whom: exactly what fewer classes would have given."""
+
+    shared_rivals = True
+
+    def __init__(self, pilot: Pilot, with_scores: bool = False, order: Any = None) -> None:
+        assert pilot.labels is not None  # a pilot with scores has labels
+        names = pilot.canonical_classes() if order is None else _reordered(pilot, order)
+        sources = np.isin(names, pilot.class_names[np.unique(pilot.labels)])
+        self.sources, self.others = names[sources], names[~sources]
+        self.n_sources = len(self.sources)
+        self.pilot = pilot if with_scores else _without_scores(pilot)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of `size` random classes."""
+        n_sources = share_of(self.n_sources, size, self.pilot.n_classes)
+        drawn = rng.choice(self.n_sources, n_sources, replace=False)
+        others = rng.choice(len(self.others), size - n_sources, replace=False)
+        return self.pilot.subset(np.concatenate([self.sources[drawn], self.others[others]]))
+
+    def refusal(self, size: int) -> None:
+        """Return None: any subset says something."""
+
+
+# -- inner workings --------------------------------------------------------------------------------
+
+
+def _checked(size: int, repeats: int, pilot: Pilot) -> tuple[int, int]:
+    size = validation.whole_number(size, "the number of classes to draw", 2)
+    if size > pilot.n_classes:
+        raise ParameterError(
+            f"{size:,} classes cannot be drawn from a pilot of {pilot.n_classes:,}; draw fewer."
+        )
+    return size, validation.whole_number(repeats, "repeats", 1)
+
+
+def _rng(seed: int, size: int, repeat: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size, repeat)))
+
+
+def _reordered(pilot: Pilot, order: Any) -> NDArray[Any]:
+    names = validation.as_labels(order, "order")
+    if len(names) != pilot.n_classes or set(names.tolist()) != set(pilot.class_names.tolist()):
+        raise ParameterError("order must name every class of the pilot once.")
+    return names
+
+
+def _without_scores(pilot: Pilot) -> Pilot:
+    """Return the pilot with who beat whom but without scores: less to send to workers."""
+    return pilot._with(
+        pilot.losses,
+        pilot.ties,
+        pilot.class_names,
+        n_classes=pilot.n_classes,
+        labels=pilot.labels,
+        beats=pilot.beats(),
+        groups=pilot.groups,
+        order=pilot.order,
+    )
+
+
+def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
+    try:
+        workers = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # some backends give their results only all at once
+        workers = Parallel(n_jobs=n_jobs)
+    return workers(calls)
+
+
+def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Refit | str:
+    """Return what a method says of a pilot, or why it says nothing."""
+    # Warning filters are shared by all threads of a process, so that only a worker may set them.
+    # An empty context keeps warnings and progress from those who listen to the whole.
+    with _quiet(os.getpid() != parent), workers.one_blas_thread():
+        return Context().run(_fitted, estimator, pilot, grid)
+
+
+def _fitted(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Refit | str:
+    try:
+        with silence():
+            fit = clone(estimator).fit(pilot)
+            curve = np.asarray(fit.predict(grid), dtype=np.float64)
+    except HeadcountError as error:
+        return str(error)
+    if not np.isfinite(curve).all():
+        return "it gave a forecast that is not a number."
+    return Refit(curve, fit.stated_error(grid / pilot.n_classes), pilot.n_probes)
+
+
+def _gathered(
+    size: int, outcomes: Sequence[Refit | str], refusal: str | None, n_points: int
+) -> Refits:
+    made = tuple(found for found in outcomes if not isinstance(found, str))
+    reasons = Counter(found for found in outcomes if isinstance(found, str))
+    most = max(sorted(reasons), key=reasons.__getitem__) if reasons else refusal
+    curves = np.array([one.curve for one in made], dtype=np.float64).reshape(len(made), n_points)
+    curves.flags.writeable = False
+    return Refits(size, made, curves, reasons.total(), most)
+
+
+@contextmanager
+def _quiet(wanted: bool) -> Iterator[None]:
+    """Keep the warnings of other libraries off the screen, in a process of our own."""
+    if not wanted:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
