@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.machine import machine, versions
 
 from headcount import Pilot
-from experiments.machine import machine, versions
 from headcount.estimators import Regression, SplineRegression
 from headcount.questions.risk.asymptotics import (
     accuracy_forecast_error,

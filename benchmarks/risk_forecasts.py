@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.machine import machine, versions
 
 from headcount import HeadcountWarning, Pilot
-from experiments.machine import machine, versions
 from headcount.questions.risk import forecast_risk, observe_risk
 
 CLASSES = np.array([500, 2000, 5000, 20_000])

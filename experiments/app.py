@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headcount.cli import terminal
+from experiments.coverage.commands import calibration, coverage
 from experiments.options import (
     Chosen,
     Fresh,
@@ -19,9 +19,9 @@ from experiments.options import (
     settings_for,
     show,
 )
-from experiments.coverage.commands import calibration, coverage
-from headcount.errors import ParameterError
+from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
+from headcount.errors import ParameterError
 
 bench_app = typer.Typer(
     name="bench",
@@ -59,8 +59,8 @@ def table1(
 
     headcount bench table1 faces.npz --pilot-classes 100,400 --repeats 50
     """
-    from experiments.papers import table1 as experiment
     from experiments.methods import chosen
+    from experiments.papers import table1 as experiment
 
     sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
     fewer, wanted = _counts(fewer_repeats), chosen(names_of(methods))
@@ -93,8 +93,8 @@ def telugu(
     fresh: Fresh = False,
 ) -> None:
     """Forecast 400 Telugu characters from 20 and 100: Figure 2 of 003 and Table 1 of 004."""
-    from experiments.papers import telugu as experiment
     from experiments.methods import chosen
+    from experiments.papers import telugu as experiment
 
     wanted = experiment.usual_methods() if methods is None else chosen(names_of(methods))
     inputs = [file.path for file in experiment.score_files(folder)]
@@ -126,8 +126,8 @@ def classifiers(
     fresh: Fresh = False,
 ) -> None:
     """Forecast classifiers that are trained again on more classes, marginal and not."""
-    from experiments.papers import classifiers as experiment
     from experiments.methods import chosen
+    from experiments.papers import classifiers as experiment
 
     wanted = chosen(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
@@ -229,10 +229,9 @@ def cleanex(
 
     headcount bench cleanex --parts d5 --repeats 3 --methods cleanex-fast,kde
     """
-    from experiments.papers import cleanex as experiment
-    from experiments.papers import cleanex_figures
-    from experiments.papers import cleanex_populations
     from experiments.methods import chosen
+    from experiments.papers import cleanex as experiment
+    from experiments.papers import cleanex_figures, cleanex_populations
 
     wanted = chosen(list(experiment.METHODS) if methods is None else names_of(methods))
     run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
@@ -298,9 +297,8 @@ def compare(
 
     headcount bench compare --parts simulations --methods auto,regression --pilots 2
     """
+    from experiments.yardstick import figures, places
     from experiments.yardstick import yardstick as experiment
-    from experiments.yardstick import figures
-    from experiments.yardstick import places
     from experiments.yardstick.targets import table
 
     wanted = None if methods is None else experiment.methods_named(listed(methods))

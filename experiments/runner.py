@@ -16,10 +16,10 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from headcount.support import workers
 from experiments.journal import Journal, Record
 from experiments.machine import machine, versions
 from headcount.errors import DataError, ParameterError
+from headcount.support import workers
 
 JOURNAL = "journal.jsonl"
 AGAIN = "again"

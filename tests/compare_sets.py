@@ -1,7 +1,6 @@
 """Real sets for the yardstick, by their names."""
 
 import numpy as np
-
 from experiments.yardstick import places
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.runner import Settings
 
 import bench_tools
 import command_line
@@ -12,7 +13,6 @@ import headcount
 import pilot_files
 import report_pages
 from headcount import Pilot
-from experiments.runner import Settings
 from headcount.cli.app import main
 from headcount.display.report import write_report
 

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.special import logit
 
 from headcount import Pilot, observe, simulate
-from headcount.uncertainty.intervals import assess
 from headcount.uncertainty.backtest import Backtest
+from headcount.uncertainty.intervals import assess
 
 
 def gaussian(n_classes=60, seed=1, sigma=0.3, per_class=3):

@@ -10,10 +10,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from headcount.questions.forecast import Curve
-from headcount.uncertainty.backtest import Backtest, BacktestStep
-from headcount.questions.compare import Crossing
 from headcount.curves.favorability import Favorability
+from headcount.curves.reversed_roc import ROCCurve
 from headcount.display.plots import (
     AccuracyDisplay,
     BacktestDisplay,
@@ -26,7 +24,9 @@ from headcount.display.plots import (
     LeadDisplay,
     ReversedROCDisplay,
 )
-from headcount.curves.reversed_roc import ROCCurve
+from headcount.questions.compare import Crossing
+from headcount.questions.forecast import Curve
+from headcount.uncertainty.backtest import Backtest, BacktestStep
 
 FOLDER = Path(__file__).parent / "baselines"
 K = 100

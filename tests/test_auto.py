@@ -8,13 +8,13 @@ from scipy.stats import kurtosis, skew
 from sklearn.base import clone
 
 from headcount import Pilot, forecast, observe, simulate
+from headcount.curves.favorability import Favorability
 from headcount.errors import AssumptionWarning
 from headcount.estimators import ProbitNormal
-from headcount.estimators.auto import network
 from headcount.estimators.auto import features as evidence_of
+from headcount.estimators.auto import network
 from headcount.estimators.auto.auto import Auto, _within
 from headcount.estimators.auto.projection import closest_law, reference_law
-from headcount.curves.favorability import Favorability
 from headcount.simulate.theory import IsotropicGaussian, probit_normal_law
 
 KS = np.unique(np.geomspace(1, 1e9, 60).astype(np.int64))

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from headcount import DataError, ParameterError, Pilot, UnsupportedError, observe, simulate
-from headcount.uncertainty.intervals import assess
-from headcount.uncertainty.backtest import Backtest, BacktestStep, points
-from headcount.uncertainty.backtest import backtest, plan_sizes
+from headcount.curves.favorability import Favorability
 from headcount.errors import HeadcountError, listening
 from headcount.estimators import Extrapolator, Kde, ProbitNormal
 from headcount.estimators.auto.auto import Auto
-from headcount.curves.favorability import Favorability
+from headcount.uncertainty.backtest import Backtest, BacktestStep, backtest, plan_sizes, points
+from headcount.uncertainty.intervals import assess
 
 
 class Stubborn(Extrapolator):
@@ -333,8 +332,8 @@ def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
 
 
 def test_coverage_by_hand(pilot):
-    from headcount.uncertainty.error_model import MODEL
     from headcount.questions.risk.asymptotics import accuracy_standard_error
+    from headcount.uncertainty.error_model import MODEL
 
     found = backtest(pilot, method="probit-normal", repeats=6)
     a = found.observed

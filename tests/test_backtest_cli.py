@@ -6,9 +6,9 @@ import pytest
 
 import headcount
 from command_line import make_scores, read_json, write_npz
-from headcount.uncertainty.backtest import backtest
 from headcount.estimators import METHODS, ProbitNormal
 from headcount.support.words import percent
+from headcount.uncertainty.backtest import backtest
 
 QUICK = ("--repeats", "2")
 

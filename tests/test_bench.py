@@ -5,18 +5,18 @@ import sys
 
 import numpy as np
 import pytest
+from experiments import methods
+from experiments.figures import new_figure
+from experiments.journal import Journal
+from experiments.papers import table1
+from experiments.results import Results, check_outputs
+from experiments.runner import JOURNAL, Settings, Task, conduct, seed_for
 from matplotlib import image
 
 from bench_tools import (
     Choosy,
 )
 from headcount import DataError, ParameterError
-from experiments import methods
-from experiments.papers import table1
-from experiments.figures import new_figure
-from experiments.journal import Journal
-from experiments.results import Results, check_outputs
-from experiments.runner import JOURNAL, Settings, Task, conduct, seed_for
 from headcount.estimators import METHODS, ProbitNormal
 from headcount.support.workers import watching
 

@@ -5,18 +5,16 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from experiments.coverage import calibration, calibration_fit, records
+from experiments.problems.families import HELD_OUT, TRAINING
+from experiments.runner import JOURNAL, Settings
 from scipy.special import expit
 
 from bench_tools import Choosy
 from headcount import DataError, ParameterError, simulate
 from headcount.cli import app
-from experiments.coverage import calibration
-from experiments.coverage import calibration_fit
-from experiments.coverage import records
-from experiments.problems.families import HELD_OUT, TRAINING
-from experiments.runner import JOURNAL, Settings
-from headcount.uncertainty.error_model import MODEL, ErrorModel
 from headcount.estimators import METHODS, NoChange, ProbitNormal
+from headcount.uncertainty.error_model import MODEL, ErrorModel
 
 TRUE = ErrorModel(
     growth=1.4,

@@ -6,17 +6,16 @@ from math import comb
 
 import numpy as np
 import pytest
+from experiments.figures import TRUTH
+from experiments.methods import asked, asked_together
+from experiments.papers import cleanex, cleanex_figures
+from experiments.papers import cleanex_populations as populations
+from experiments.runner import JOURNAL, Settings, seed_for
 from matplotlib import image
 
 from bench_tools import Choosy, Lacking, NotANumber
 from headcount import ParameterError, simulate
 from headcount.cli import app
-from experiments.papers import cleanex
-from experiments.papers import cleanex_figures
-from experiments.papers import cleanex_populations as populations
-from experiments.figures import TRUTH
-from experiments.methods import asked, asked_together
-from experiments.runner import JOURNAL, Settings, seed_for
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 
 K1, K2, REPEATS = 20, 60, 3

@@ -2,11 +2,11 @@ import json
 
 import numpy as np
 import pytest
+from experiments import methods
 
 from bench_tools import N_CLASSES, AsMeasured, Lacking, measured_by_hand, scores_and_labels
 from headcount import Pilot
 from headcount.cli import app as command_line
-from experiments import methods
 from headcount.estimators import METHODS
 
 # -- the command line ------------------------------------------------------------------------------

@@ -6,20 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.papers import cleanex
+from experiments.papers import cleanex_populations as populations
+from experiments.runner import JOURNAL, Settings
+from experiments.yardstick import figures, places, tasks
+from experiments.yardstick import yardstick as yardstick
+from experiments.yardstick.targets import Stratum
 from matplotlib import image
 
 import compare_sets
 from bench_tools import Choosy
 from headcount import DataError, ParameterError, observe
 from headcount.cli import app
-from experiments.papers import cleanex
-from experiments.yardstick import figures
-from experiments.yardstick import places
-from experiments.yardstick import tasks
-from experiments.papers import cleanex_populations as populations
-from experiments.yardstick import yardstick as yardstick
-from experiments.yardstick.targets import Stratum
-from experiments.runner import JOURNAL, Settings
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 from headcount.estimators.auto.auto import Auto
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-import compare_sets
-from headcount import load, observe
 from experiments.papers import cleanex_populations as populations
 from experiments.yardstick import places
 from experiments.yardstick.places import Place
+
+import compare_sets
+from headcount import load, observe
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from experiments.yardstick import targets as judge
 from experiments.yardstick.targets import Stratum
 

@@ -6,19 +6,17 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from experiments.coverage import coverage, pilots
+from experiments.runner import JOURNAL, Settings
 from matplotlib import image
 from scipy.special import expit, logit
 
 from bench_tools import Choosy, lasting
 from headcount import ParameterError, simulate
 from headcount.cli import app
-from experiments.coverage import coverage
-from experiments.coverage import pilots
-from experiments.coverage import records
-from experiments.runner import JOURNAL, Settings
-from headcount.uncertainty.error_model import MODEL
-from headcount.estimators import METHODS, NoChange
 from headcount.curves.observed import observe
+from headcount.estimators import METHODS, NoChange
+from headcount.uncertainty.error_model import MODEL
 
 WORLDS = [(5, 0.2, "normal", "normal"), (3, 0.2, "normal", "normal")]
 QUICK = NoChange.alias

@@ -5,16 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.coverage import coverage, records
 from scipy.special import expit, ndtri
 
 from headcount import DataError, Pilot, simulate
-from headcount.uncertainty import intervals
-from headcount.uncertainty import intervals
-from experiments.coverage import coverage
-from experiments.coverage import records
-from headcount.uncertainty.error_model import MODEL, ErrorModel
-from headcount.estimators import METHODS, NoChange, ProbitNormal
 from headcount.curves.observed import observe
+from headcount.estimators import METHODS, NoChange, ProbitNormal
+from headcount.uncertainty.error_model import MODEL, ErrorModel
 from headcount.uncertainty.intervals import Uncertainty
 
 NORMAL = ErrorModel(
@@ -99,8 +96,7 @@ def test_cells_agree_with_a_computation_by_hand():
     ends = [(0.2, 0.4), (0.3, 0.7), (0.5, 0.6), (0.1, 0.5)]
     truths, said = [0.3, 0.8, 0.5, 0.05], [0.35, 0.5, 0.55, 0.3]
     found = [
-        records.Judged("f", "ab"[i % 2], 10, 2, said[i], truths[i], *ends[i], {})
-        for i in range(4)
+        records.Judged("f", "ab"[i % 2], 10, 2, said[i], truths[i], *ends[i], {}) for i in range(4)
     ]
     whole, first, second = records.cells(found)
     assert (whole["setting"], first["setting"], second["setting"]) == ("all", "a", "b")
@@ -155,8 +151,8 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
 
 
 def test_a_record_gives_the_interval_of_the_forecast_itself():
-    from headcount.uncertainty.intervals import assess
     from headcount.uncertainty.backtest import backtest
+    from headcount.uncertainty.intervals import assess
 
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     ks = [12, 24, 120]

@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
+from experiments.papers import classifiers, learners, telugu
+from experiments.runner import seed_for
 from scipy.stats import multivariate_normal, norm
 from sklearn.covariance import ledoit_wolf
 
 from bench_tools import AsMeasured, Lacking, lasting, scores_and_labels
 from headcount import DataError, ParameterError
-from experiments.papers import classifiers
-from experiments.papers import learners
-from experiments.papers import telugu
-from experiments.runner import seed_for
 
 # -- Telugu ----------------------------------------------------------------------------------------
 

@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
+from experiments.problems import problems
+from experiments.problems.families import PLAIN
+from experiments.training import features, learn
 from scipy.special import logit
 
 from headcount import Pilot
-from experiments.training import learn
-from experiments.training import features
-from experiments.problems import problems
-from experiments.problems.families import PLAIN
 from headcount.estimators import ProbitNormal
-from headcount.estimators.auto import network
 from headcount.estimators.auto import features as evidence_of
+from headcount.estimators.auto import network
 from headcount.simulate.theory import IsotropicGaussian
 
 torch = pytest.importorskip("torch")

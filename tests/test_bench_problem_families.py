@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from experiments.problems import problems
 from experiments.problems.families import SCORES, Problem
+from scipy import stats
+
 from headcount.errors import ParameterError
 
 pytest.importorskip("torch")

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.problems import points as points
+from experiments.problems import problems
+from experiments.problems import scores as scoring
+from experiments.problems import worlds as worlds
+from experiments.problems.families import SCORES, Problem
+from experiments.problems.worlds import Draws
 from scipy import stats
 
 from headcount import Pilot, observe
-from experiments.problems import points as points
-from experiments.problems import scores as scoring
-from experiments.problems import worlds as worlds
-from experiments.problems import problems
-from experiments.problems.families import SCORES, Problem
-from experiments.problems.worlds import Draws
 from headcount.errors import MissingExtraError, ParameterError
 from headcount.simulate.theory import IsotropicGaussian
 

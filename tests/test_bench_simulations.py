@@ -3,11 +3,10 @@
 import json
 
 import pytest
+from experiments.papers import figure10, toy
+from experiments.runner import Settings
 
 from headcount.cli import app
-from experiments.papers import figure10
-from experiments.papers import toy
-from experiments.runner import Settings
 
 
 def test_circles_lie_on_the_red_curve(tmp_path):

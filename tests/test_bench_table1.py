@@ -7,6 +7,9 @@ import textwrap
 import joblib
 import numpy as np
 import pytest
+from experiments.papers import table1
+from experiments.papers.pilots import digest, thinned
+from experiments.runner import JOURNAL, Settings
 
 from bench_tools import (
     N_CLASSES,
@@ -20,9 +23,6 @@ from bench_tools import (
     scores_and_labels,
 )
 from headcount import ParameterError, Pilot, UnsupportedError
-from experiments.papers import table1
-from experiments.papers.pilots import digest, thinned
-from experiments.runner import JOURNAL, Settings
 from headcount.estimators import ProbitNormal
 
 # -- table 1 ---------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ import pytest
 
 from check_pilots import found, scores, vectors
 from headcount import Pilot
-from headcount.checks import rivals
-from headcount.checks import check_input
+from headcount.checks import check_input, rivals
 from headcount.support.words import percent
 
 

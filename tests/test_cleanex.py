@@ -8,9 +8,7 @@ from sklearn.base import clone
 from headcount import AssumptionWarning, ParameterError, Pilot, observe, simulate
 from headcount.errors import MissingExtraError
 from headcount.estimators import CleaneX, CleaneXFast
-from headcount.estimators.cleanex import fast
-from headcount.estimators.cleanex import marquardt
-from headcount.estimators.cleanex import networks
+from headcount.estimators.cleanex import fast, marquardt, networks
 from headcount.support.workers import watching
 
 torch = pytest.importorskip("torch")

@@ -9,8 +9,8 @@ from command_line import N_CLASSES, N_PROBES, read_json, write_npz
 from headcount import DataError
 from headcount.cli import terminal
 from headcount.cli.app import main
-from headcount.support.workers import for_each
 from headcount.support.output import write_atomically
+from headcount.support.workers import for_each
 
 # -- outputs ---------------------------------------------------------------------------------------
 

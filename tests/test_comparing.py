@@ -9,7 +9,7 @@ from scipy.special import ndtri
 import headcount
 from compared_pilots import QUICK, two_systems
 from headcount import ParameterError, Pilot, compare, simulate
-from headcount.simulate import theory
+from headcount.estimators import ProbitNormal
 from headcount.questions.compare import (
     _crossing,
     _Gap,
@@ -18,7 +18,7 @@ from headcount.questions.compare import (
     _Shares,
     are_paired,
 )
-from headcount.estimators import ProbitNormal
+from headcount.simulate import theory
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 

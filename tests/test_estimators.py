@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from headcount import ParameterError, Pilot, UnsupportedError, forecast
-from headcount.estimators import METHODS, Extrapolator, resolve
 from headcount.curves.favorability import Favorability
+from headcount.estimators import METHODS, Extrapolator, resolve
 
 # No mixtures: what they draw is the moments of no law.
 EXEMPT_FROM_SHAPE = {"polynomial", "log-linear", "exponential-in-log"}

@@ -6,9 +6,9 @@ from scipy.optimize import nnls
 
 from headcount import AssumptionWarning, ParameterError, Pilot, UnsupportedError, observe
 from headcount.estimators import exponential
+from headcount.estimators.exponential import Exponential
 from headcount.estimators.shared import curve_fit
 from headcount.estimators.shared.curve_fit import chosen_counts, simplex_least_squares
-from headcount.estimators.exponential import Exponential
 
 
 def simulated(u, shares, n_classes, n_probes, seed):

@@ -397,7 +397,10 @@ def scored():
 
 
 def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
-    from headcount.questions.risk.asymptotics import accuracy_forecast_error, accuracy_standard_error
+    from headcount.questions.risk.asymptotics import (
+        accuracy_forecast_error,
+        accuracy_standard_error,
+    )
 
     fit = Regression(bandwidth=0.3)
     result = forecast(scored, classes=300, method=fit, confidence=0.8, intervals=False)

@@ -7,8 +7,8 @@ import pytest
 
 import headcount
 from command_line import make_scores, read_json, write_npz
-from headcount.questions.gate import judge
 from headcount.cli.gate import _estimate, annotation, junit_xml
+from headcount.questions.gate import judge
 
 QUICK = ("--method", "no-change")
 

@@ -7,9 +7,9 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from headcount import AssumptionWarning, DataError, ParameterError, Pilot, UnsupportedError, load
+from headcount.estimators.kde import Kde
 from headcount.estimators.shared import kernels
 from headcount.estimators.shared.bandwidths import RULES, bandwidth
-from headcount.estimators.kde import Kde
 
 ROOT = Path(__file__).parents[1]
 TELUGU = ROOT.parent / "shared" / "data"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import headcount
 import report_pages
 from headcount import DataError, Forecast, ParameterError, Pilot
-from headcount.uncertainty.backtest import Backtest
 from headcount.cli.app import main
 from headcount.display.plots import (
     AccuracyDisplay,
@@ -27,6 +26,7 @@ from headcount.display.plots import (
 )
 from headcount.display.report import write_report
 from headcount.support.words import Nouns, named
+from headcount.uncertainty.backtest import Backtest
 
 FACES = Nouns.of("person/people", "photo/photos")
 ITEMS = Nouns.of("item", "utterance")

@@ -5,8 +5,8 @@ from matplotlib import image
 
 from headcount import Favorability, ParameterError, Pilot, forecast
 from headcount.curves.ordinary_roc import class_averaged_roc
-from headcount.display.plots import AccuracyDisplay, ReversedROCDisplay
 from headcount.curves.reversed_roc import reversed_roc
+from headcount.display.plots import AccuracyDisplay, ReversedROCDisplay
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")

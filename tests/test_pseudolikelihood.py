@@ -6,13 +6,14 @@ from sklearn.base import clone
 
 from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, observe
 from headcount.estimators.pseudolikelihood import (
+    PULL,
+    Pseudolikelihood,
     Rows,
     components,
     gap,
     maximise,
     rows_of,
 )
-from headcount.estimators.pseudolikelihood import PULL, Pseudolikelihood
 
 ALL = ("none", "monotone", "moment", "cons")
 

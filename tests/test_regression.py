@@ -4,18 +4,18 @@ from scipy import integrate
 from scipy.stats import norm
 
 from headcount import Favorability, ParameterError, Pilot, observe
+from headcount.estimators.regression import (
+    Regression,
+    SplineRegression,
+    curve_rows,
+    fit_mixture,
+)
 from headcount.estimators.shared.bases import (
     GaussianBasis,
     SplineBasis,
     StepBasis,
     knots,
     truncated_moment,
-)
-from headcount.estimators.regression import (
-    Regression,
-    SplineRegression,
-    curve_rows,
-    fit_mixture,
 )
 from headcount.simulate.theory import probit_normal_law
 

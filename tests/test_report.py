@@ -15,10 +15,10 @@ import report_pages
 from headcount import Favorability, Forecast, Observed
 from headcount.checks import CHECKS
 from headcount.checks.advice import ADVICE
-from headcount.errors import MissingExtraError, ParameterError
-from headcount.pilot.losses import LossTable
 from headcount.display.report import write_report
 from headcount.display.report.embedding import MOST_ROWS, as_law, as_table
+from headcount.errors import MissingExtraError, ParameterError
+from headcount.pilot.losses import LossTable
 from headcount.support.words import named, percent
 
 ROOT = Path(__file__).parent.parent

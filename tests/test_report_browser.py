@@ -11,9 +11,9 @@ import headcount
 import report_pages
 from headcount import Favorability, Observed
 from headcount.curves.predicted import PredictedCurve
-from headcount.pilot.losses import LossTable
 from headcount.display.plots.style import error_ticks, share_ticks, short_share
 from headcount.display.report.embedding import as_law, as_table
+from headcount.pilot.losses import LossTable
 from headcount.support.words import (
     about,
     describe_capacities,

@@ -9,8 +9,8 @@ from scipy.optimize import nnls
 from headcount import Pilot
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Exponential, Regression, SplineRegression
-from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
 from headcount.estimators.regression import curve_rows, fit_mixture
+from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
 from headcount.questions.risk import as_cost, observed_risk
 from headcount.questions.risk import jackknife as module
 from headcount.questions.risk.asymptotics import (

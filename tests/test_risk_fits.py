@@ -6,8 +6,8 @@ import pytest
 from scipy import integrate
 from scipy.special import comb, eval_legendre, ndtr, ndtri
 
-from headcount.estimators.shared.bases import GaussianBasis
 from headcount.estimators.regression import curve_rows
+from headcount.estimators.shared.bases import GaussianBasis
 from headcount.questions.risk.forecasting import forecast_risk
 from headcount.questions.risk.moments import PolynomialFit, discrete_legendre, legendre_risk
 from headcount.questions.risk.observed import observe_risk

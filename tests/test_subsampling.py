@@ -7,11 +7,17 @@ import pytest
 from joblib._parallel_backends import SequentialBackend
 
 from headcount import Pilot, UnsupportedError
+from headcount.curves.favorability import Favorability
 from headcount.errors import AssumptionWarning, HeadcountError, ParameterError, listening, warn
 from headcount.estimators import Auto, Extrapolator, Kde, ProbitNormal, Regression
-from headcount.curves.favorability import Favorability
-from headcount.uncertainty.resampling import OwnRivals, SharedRivals, curve_grid, refits, sampler_for
 from headcount.support.workers import watching
+from headcount.uncertainty.resampling import (
+    OwnRivals,
+    SharedRivals,
+    curve_grid,
+    refits,
+    sampler_for,
+)
 
 GRID = [2, 5, 20, 100, 1000]
 

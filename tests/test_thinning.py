@@ -7,9 +7,8 @@ from scipy import stats
 
 from headcount import Pilot, observe
 from headcount.estimators import ProbitNormal
-from headcount.uncertainty.resampling import refits, sampler_for
 from headcount.simulate.theory import probit_normal_law
-from headcount.uncertainty.resampling import thinned
+from headcount.uncertainty.resampling import refits, sampler_for, thinned
 
 GRID = [2, 5, 20, 100, 1000]
 

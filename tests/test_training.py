@@ -8,10 +8,9 @@ from scipy.stats import norm
 import headcount
 from headcount import AssumptionWarning, DataError, ExtrapolationWarning, ParameterError, Pilot
 from headcount.estimators import ProbitNormal
-from headcount.questions.training import TrainingLaw
+from headcount.questions.training import TrainingLaw, forecast_training
 from headcount.simulate import isotropic_gaussian
 from headcount.simulate.theory import IsotropicGaussian, probit_normal_law
-from headcount.questions.training import forecast_training
 from headcount.support.words import percent
 
 SIZES = (1, 2, 4, 8)

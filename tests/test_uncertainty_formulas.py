@@ -13,11 +13,10 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.uncertainty.intervals import NOISE, RIDGE, assess
+from headcount.questions.risk.asymptotics import accuracy_standard_error
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 from headcount.uncertainty.error_model import ErrorModel
-from headcount.questions.risk.asymptotics import accuracy_standard_error
-from headcount.uncertainty.intervals import KINDS, Uncertainty
+from headcount.uncertainty.intervals import KINDS, NOISE, RIDGE, Uncertainty, assess
 from interval_pilots import bare, counts, gaussian
 
 

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from headcount import DataError, OutputError
-from headcount.support.output import check_writable, refuse_overwriting, write_atomically, write_text
+from headcount.support.output import (
+    check_writable,
+    refuse_overwriting,
+    write_atomically,
+    write_text,
+)
 
 
 def names(folder):

@@ -15,9 +15,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from headcount.support.validation import whole_number
 from experiments.coverage import coverage as shared
 from experiments.coverage.calibration_fit import (
     BOUNDS,
@@ -45,9 +42,12 @@ from experiments.methods import chosen
 from experiments.problems.families import HELD_OUT, draw
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct
-from headcount.uncertainty.error_model import ErrorModel
+from numpy.typing import NDArray
+
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
+from headcount.support.validation import whole_number
+from headcount.uncertainty.error_model import ErrorModel
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from headcount.cli import terminal
 from experiments.options import (
     Fresh,
     Jobs,
@@ -18,6 +16,8 @@ from experiments.options import (
     settings_for,
     show,
 )
+
+from headcount.cli import terminal
 from headcount.errors import ParameterError
 from headcount.support.words import counted
 

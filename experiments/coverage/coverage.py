@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from headcount.support.validation import whole_number
 from experiments.coverage.pilots import (
     NAME,
     RATIOS,
@@ -45,10 +43,12 @@ from experiments.journal import Record
 from experiments.methods import chosen
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-from headcount.uncertainty.error_model import ErrorModel
+
+from headcount.display.plots.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
-from headcount.display.plots.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
+from headcount.support.validation import whole_number
+from headcount.uncertainty.error_model import ErrorModel
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 # So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.

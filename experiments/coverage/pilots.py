@@ -9,18 +9,18 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
-from headcount import simulate
-from headcount.support import validation
 from experiments.journal import Record
 from experiments.papers.pilots import digest
 from experiments.runner import seed_for
+from numpy.typing import NDArray
+
+from headcount import simulate
+from headcount.curves.observed import observe
 from headcount.errors import ParameterError
 from headcount.pilot.loading import load
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
 from headcount.simulate import Population
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

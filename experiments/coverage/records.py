@@ -18,20 +18,19 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from headcount.uncertainty import error_model
-from headcount.support.grids import either
-from headcount.uncertainty.intervals import assess
-from headcount.uncertainty.backtest import backtest
 from experiments.journal import Record
 from experiments.methods import rounded, stamp
-from headcount.uncertainty.error_model import ErrorModel
+from numpy.typing import NDArray
+
+from headcount.curves.observed import observe
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
-from headcount.uncertainty.intervals import Uncertainty
+from headcount.support.grids import either
+from headcount.uncertainty import error_model
+from headcount.uncertainty.backtest import backtest
+from headcount.uncertainty.error_model import ErrorModel
+from headcount.uncertainty.intervals import Uncertainty, assess
 
 Floats = NDArray[np.float64]
 

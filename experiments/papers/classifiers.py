@@ -17,19 +17,19 @@ from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
-
-from headcount.support.validation import whole_number
 from experiments.figures import COLOURS, GREY, list_axis, new_figure
 from experiments.journal import Record
-from experiments.papers.learners import LEARNERS, signature
 from experiments.methods import Methods, asked, chosen, rounded, stamp, summarised
+from experiments.papers.learners import LEARNERS, signature
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
+from numpy.typing import NDArray
+
+from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError
 from headcount.pilot.loading.safe_arrays import existing, read_npz
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
+from headcount.support.validation import whole_number
 
 NAME = "classifiers"
 FILE = "omniglot_pixels.npz"

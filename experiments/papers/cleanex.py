@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from headcount.support.validation import whole_number
+from experiments.journal import Record
+from experiments.methods import Methods, asked, asked_together, chosen, rounded, stamp
 from experiments.papers.cleanex_populations import (
     FACES,
     LAWS,
@@ -32,12 +31,13 @@ from experiments.papers.cleanex_populations import (
     population,
     sources,
 )
-from experiments.journal import Record
-from experiments.methods import Methods, asked, asked_together, chosen, rounded, stamp
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
-from headcount.estimators import Extrapolator
+from numpy.typing import NDArray
+
 from headcount.curves.observed import observe
+from headcount.estimators import Extrapolator
+from headcount.support.validation import whole_number
 from headcount.support.words import counted
 
 METHODS = ("cleanex", "cleanex-fast", "regression", "kde")

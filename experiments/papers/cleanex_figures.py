@@ -7,9 +7,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-
-from experiments.papers.cleanex import METHODS, ORACLE
-from experiments.papers.cleanex_populations import DECODING, FACES
 from experiments.figures import (
     COLOURS,
     GREY,
@@ -20,6 +17,8 @@ from experiments.figures import (
     new_figure,
     plain,
 )
+from experiments.papers.cleanex import METHODS, ORACLE
+from experiments.papers.cleanex_populations import DECODING, FACES
 from experiments.results import Results
 
 Detail = dict[str, Any]

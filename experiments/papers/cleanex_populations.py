@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.papers.pilots import digest, parts_to_run
+from experiments.runner import seed_for
 from numpy.typing import NDArray
 
 from headcount import simulate
-from headcount.support import validation
-from experiments.papers.pilots import digest, parts_to_run
-from experiments.runner import seed_for
+from headcount.curves.observed import observe
 from headcount.errors import ParameterError
 from headcount.pilot.loading import load
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
 from headcount.simulate import Population
+from headcount.support import validation
 
 NAME = "cleanex"
 FILE = "lfw_dlib_pairs.npz"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-
-from headcount.support import validation
-from headcount.support.validation import whole_number
 from experiments.runner import seed_for
+
 from headcount.errors import ParameterError
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
+from headcount.support.validation import whole_number
 
 
 def thinned(pilot: Pilot, probes_per_class: int | None, seed: int) -> Pilot:

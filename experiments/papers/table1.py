@@ -12,8 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-
-from headcount.support.validation import whole_number
 from experiments.figures import (
     COLOURS,
     GREY,
@@ -30,10 +28,12 @@ from experiments.methods import Methods, asked, chosen, rounded, stamp, summaris
 from experiments.papers.pilots import digest, thinned
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
+
+from headcount.curves.observed import observe
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
+from headcount.support.validation import whole_number
 
 NAME = "table1"
 PILOT_CLASSES = (100, 200, 300, 400, 800)

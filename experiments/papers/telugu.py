@@ -19,10 +19,11 @@ from experiments.methods import Methods, asked, chosen, rounded, stamp
 from experiments.papers.pilots import digest
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
+
+from headcount.curves.observed import observe
 from headcount.errors import DataError
 from headcount.pilot.loading import load
 from headcount.pilot.loading.safe_arrays import existing, read_text
-from headcount.curves.observed import observe
 
 NAME = "telugu"
 CLASSES = 400

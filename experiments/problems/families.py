@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from headcount.support import validation
 from headcount.errors import ParameterError
+from headcount.support import validation
 
 POPULATIONS = ("normal", "uniform", "heavy_tailed", "clustered")
 NOISES = ("normal", "uniform", "heavy_tailed")

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
+from experiments.figures import COLOURS, GREY, error_axis, list_axis, new_figure
+from experiments.results import Results
 from experiments.yardstick.places import HELD_OUT, PROBLEMS, REAL, SIMULATIONS
 from experiments.yardstick.targets import AUTO, CLEANEX, Row, Stratum, summary
 from experiments.yardstick.tasks import ORACLE
-from experiments.figures import COLOURS, GREY, error_axis, list_axis, new_figure
-from experiments.results import Results
 
 PICTURES = {SIMULATIONS: (SIMULATIONS,), REAL: (REAL,), PROBLEMS: (PROBLEMS, HELD_OUT)}
 COLUMNS = 3

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from experiments.papers import cleanex_populations as populations
 from experiments.papers.cleanex_populations import LAWS, Source
 from experiments.papers.pilots import digest, parts_to_run
 from experiments.problems.families import HELD_OUT as HELD_OUT_FAMILIES
 from experiments.problems.families import TRAINING, draw
 from experiments.runner import seed_for
+from numpy.typing import NDArray
+
 from headcount.pilot.loading import load
 from headcount.pilot.loading.safe_arrays import existing
 from headcount.pilot.pilot import Pilot

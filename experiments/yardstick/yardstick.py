@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from headcount.support.validation import whole_number
+from experiments.journal import Record
+from experiments.methods import Methods, chosen, rounded
+from experiments.results import Results
+from experiments.runner import JOURNAL, Settings, conduct
 from experiments.yardstick import targets as judge
 from experiments.yardstick.places import (
     HELD_OUT,
@@ -33,12 +35,10 @@ from experiments.yardstick.places import (
 )
 from experiments.yardstick.targets import AUTO, CLEANEX, Stratum
 from experiments.yardstick.tasks import ORACLE, Job, tasks
-from experiments.journal import Record
-from experiments.methods import Methods, chosen, rounded
-from experiments.results import Results
-from experiments.runner import JOURNAL, Settings, conduct
+
 from headcount.errors import DataError, ParameterError
 from headcount.pilot.loading.safe_arrays import existing, read_text
+from headcount.support.validation import whole_number
 
 METHODS = (AUTO, "probit-normal", *judge.PUBLISHED)
 STAND_IN = "cleanex-fast"

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from headcount.curves.predicted import PredictedCurve
-from headcount.errors import UnsupportedError
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
+from headcount.curves.predicted import PredictedCurve
+from headcount.errors import UnsupportedError
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import named
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from headcount.support.grids import FAR
 from headcount.checks.check_input import Case, Floats
 from headcount.pilot.classifiers import JOINT, PARTLY, SEPARATE, training_of
 from headcount.pilot.pilot import Pilot
+from headcount.support.grids import FAR
 from headcount.support.words import about, percent, times
 
 # Two points, or one standard error of what was measured where that is more: small pilots miss

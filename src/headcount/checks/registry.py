@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from headcount.checks import copies, counts, fit, independence, rivals, trends
 from headcount.checks.advice import ADVICE
-from headcount.checks.check_input import BacktestResult, Case
 from headcount.checks.check import Check
-from headcount.curves.predicted import PredictedCurve
+from headcount.checks.check_input import BacktestResult, Case
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
+from headcount.curves.predicted import PredictedCurve
 from headcount.pilot.pilot import Pilot
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from experiments.app import bench_app
 
 from headcount import __version__
 from headcount.cli import terminal
 from headcount.cli.backtest import backtest
-from experiments.app import bench_app
 from headcount.cli.capacity import capacity
+from headcount.cli.compare import compare
+from headcount.cli.gate import gate
 from headcount.cli.options import (
     AsCsv,
     AsJson,
@@ -26,6 +28,7 @@ from headcount.cli.options import (
     Jobs,
     Method,
     Note,
+    PilotFiles,
     Plot,
     Report,
     Seed,
@@ -35,20 +38,18 @@ from headcount.cli.options import (
     check_report,
     numbers_of,
     one_format,
+    reads_pilot,
     write_page,
 )
-from headcount.cli.compare import compare
-from headcount.errors import HeadcountError, ParameterError, listening
-from headcount.cli.gate import gate
-from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.cli.plan import plan
 from headcount.cli.risk import risk
-from headcount.support.workers import doing
+from headcount.errors import HeadcountError, ParameterError, listening
 from headcount.support.words import counted, percent, percent_range
+from headcount.support.workers import doing
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Forecast
     from headcount.pilot.pilot import Pilot
+    from headcount.questions.forecast import Forecast
 
 NO_ANSWER, INTERRUPTED, UNREAD = 2, 130, 141
 TRACEBACK = "HEADCOUNT_TRACEBACK"
@@ -171,8 +172,8 @@ def observe(
 
     headcount observe scores.npz --classes 10,100,500
     """
-    from headcount.support.validation import whole_number
     from headcount.curves.observed import observe as make_curve
+    from headcount.support.validation import whole_number
 
     one_format(as_json, as_csv)
     top = whole_number(top, "--top", 1)
@@ -234,9 +235,9 @@ def demo(
     """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
     import numpy as np
 
+    from headcount.curves.observed import observe as make_curve
     from headcount.datasets import load_hangul
     from headcount.questions.forecast import forecast as make_forecast
-    from headcount.curves.observed import observe as make_curve
 
     check_plot(plot, [])
     with terminal.progress("Forecasting Korean syllables"):

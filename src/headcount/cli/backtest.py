@@ -17,6 +17,7 @@ from headcount.cli.options import (
     ErrorRate,
     Jobs,
     Note,
+    PilotFiles,
     Plot,
     Report,
     Seed,
@@ -25,15 +26,15 @@ from headcount.cli.options import (
     check_plot,
     check_report,
     one_format,
+    reads_pilot,
     write_page,
 )
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
-from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.support.words import counted, percent
 
 if TYPE_CHECKING:
-    from headcount.uncertainty.backtest import Backtest
     from headcount.pilot.pilot import Pilot
+    from headcount.uncertainty.backtest import Backtest
 
 ALL = "all"
 LONG = ("grid", "halves")  # what only intervals need
@@ -122,9 +123,10 @@ def _tried(
     data: Pilot, method: str, settings: dict[str, Any], seed: int
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
-    from headcount.uncertainty.backtest import backtest as make_backtest
-    from experiments.options import listed
     from experiments.methods import chosen
+    from experiments.options import listed
+
+    from headcount.uncertainty.backtest import backtest as make_backtest
 
     named = listed(method)
     if not named or (ALL in named and len(named) > 1):

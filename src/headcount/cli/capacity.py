@@ -15,14 +15,15 @@ from headcount.cli.options import (
     Intervals,
     Jobs,
     Method,
+    PilotFiles,
     Plot,
     Seed,
     check_plot,
+    reads_pilot,
 )
 from headcount.errors import ExtrapolationWarning, listening, warn
-from headcount.cli.options import PilotFiles, reads_pilot
-from headcount.support.workers import doing
 from headcount.support.words import counted, describe_capacities, describe_capacity, percent
+from headcount.support.workers import doing
 
 if TYPE_CHECKING:
     from headcount.questions.forecast import Forecast

@@ -18,6 +18,7 @@ from headcount.cli.options import (
     Jobs,
     Method,
     Note,
+    PilotFiles,
     Plot,
     Report,
     Seed,
@@ -27,10 +28,10 @@ from headcount.cli.options import (
     check_report,
     numbers_of,
     one_format,
+    reads_pilot,
     write_page,
 )
 from headcount.errors import ParameterError, listening
-from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.support.words import counted, named, percent
 
 if TYPE_CHECKING:

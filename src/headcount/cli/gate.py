@@ -12,16 +12,25 @@ from xml.etree import ElementTree
 import typer
 
 from headcount.cli import terminal
-from headcount.cli.options import AsJson, Classes, Jobs, Method, Seed, check_output, numbers_of
+from headcount.cli.options import (
+    AsJson,
+    Classes,
+    Jobs,
+    Method,
+    PilotFiles,
+    Seed,
+    check_output,
+    numbers_of,
+    reads_pilot,
+)
 from headcount.errors import (
     DataError,
     HeadcountError,
     ParameterError,
     listening,
 )
-from headcount.cli.options import PilotFiles, reads_pilot
-from headcount.support.words import plain, spoken
 from headcount.support.output import write_text
+from headcount.support.words import plain, spoken
 
 if TYPE_CHECKING:
     from headcount.questions.forecast import Forecast
@@ -201,8 +210,8 @@ def _estimate(result: Forecast, k: int) -> Estimate:
 
 
 def _baseline(path: Path) -> Baseline:
-    from headcount.questions.gate import Baseline
     from headcount.pilot.loading import safe_arrays
+    from headcount.questions.gate import Baseline
     from headcount.questions.risk.cost_files import json_object
 
     held = json_object(safe_arrays.existing(path), "as headcount forecast --json prints it")

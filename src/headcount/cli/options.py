@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
 import typer
-from headcount.support.workers import doing
-from headcount.support.words import OURS, Nouns, speaking
-import math
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+
 from headcount.errors import ParameterError
+from headcount.support.words import OURS, Nouns, speaking
+from headcount.support.workers import doing
 
 if TYPE_CHECKING:
     from headcount.pilot.pilot import Pilot

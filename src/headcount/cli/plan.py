@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headcount.cli import terminal
-from headcount.cli.options import AsJson, Confidence, Jobs, Method, Seed, numbers_of
+from headcount.cli.options import (
+    AsJson,
+    Confidence,
+    Jobs,
+    Method,
+    PilotFiles,
+    Seed,
+    numbers_of,
+    reads_pilot,
+)
 from headcount.errors import ParameterError, listening
-from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.support.words import about, counted
 
 if TYPE_CHECKING:

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount.cli import terminal
-from headcount.cli.options import AsCsv, AsJson, Classes, Confidence, numbers_of, one_format
+from headcount.cli.options import (
+    AsCsv,
+    AsJson,
+    Classes,
+    Confidence,
+    PilotFiles,
+    numbers_of,
+    one_format,
+    reads_pilot,
+)
 from headcount.errors import listening
-from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.support.words import counted, named, percent
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from headcount.errors import OutputError
-from headcount.support.workers import doing, watching
 from headcount.support.words import plain, spoken
+from headcount.support.workers import doing, watching
 
 if TYPE_CHECKING:
     from headcount.checks import Check

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincc
 
-from headcount.support import validation
-from headcount.errors import ParameterError
 from headcount.curves.reversed_roc import ROCCurve
+from headcount.errors import ParameterError
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.metrics import hypergeometric
 from headcount.errors import ParameterError
+from headcount.metrics import hypergeometric
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from headcount.errors import UnsupportedError
 from headcount.curves.reversed_roc import ROCCurve
+from headcount.errors import UnsupportedError
 from headcount.support.workers import reporter
 
 if TYPE_CHECKING:

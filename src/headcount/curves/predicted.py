@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.errors import DataError, UnsupportedError
 from headcount.curves.favorability import ROUND_OFF, check_target
+from headcount.errors import DataError, UnsupportedError
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

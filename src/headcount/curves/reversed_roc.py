@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support.validation import running_sums
 from headcount.errors import ParameterError
+from headcount.support.validation import running_sums
 
 if TYPE_CHECKING:
     from headcount.pilot.pilot import Pilot

@@ -11,11 +11,11 @@ from headcount.pilot.summary import summarise
 from headcount.support.words import percent, percent_range, plain
 
 if TYPE_CHECKING:
+    from headcount.display.plots import Display
+    from headcount.pilot.pilot import Pilot
+    from headcount.questions.compare import Comparison
     from headcount.questions.forecast import Forecast
     from headcount.uncertainty.backtest import Backtest
-    from headcount.questions.compare import Comparison
-    from headcount.pilot.pilot import Pilot
-    from headcount.display.plots import Display
 
 
 def pilot_html(pilot: Pilot) -> str:

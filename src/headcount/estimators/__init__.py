@@ -2,12 +2,6 @@
 
 from headcount.estimators.auto.auto import Auto
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.cleanex.cleanex import CleaneX
-from headcount.estimators.cleanex.fast import CleaneXFast
-from headcount.estimators.exponential import Exponential
-from headcount.estimators.high_dimensional import HighDimensional
-from headcount.estimators.kde import Kde
-from headcount.estimators.polynomial import Polynomial, PolynomialPositive
 from headcount.estimators.baselines import (
     BetaBinomial,
     ExponentialInLog,
@@ -15,6 +9,12 @@ from headcount.estimators.baselines import (
     NoChange,
     PooledFalseMatch,
 )
+from headcount.estimators.cleanex.cleanex import CleaneX
+from headcount.estimators.cleanex.fast import CleaneXFast
+from headcount.estimators.exponential import Exponential
+from headcount.estimators.high_dimensional import HighDimensional
+from headcount.estimators.kde import Kde
+from headcount.estimators.polynomial import Polynomial, PolynomialPositive
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.pseudolikelihood import Pseudolikelihood
 from headcount.estimators.registry import METHODS, resolve

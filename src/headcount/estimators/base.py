@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from headcount.curves.favorability import Favorability
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
-from headcount.curves.favorability import Favorability
 from headcount.pilot.pilot import Pilot
 from headcount.support.workers import doing
 

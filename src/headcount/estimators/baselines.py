@@ -10,13 +10,13 @@ from scipy.optimize import least_squares, minimize, root
 from scipy.special import betainc, betaln, expit, gammaln, psi
 from sklearn.utils.validation import check_is_fitted
 
-from headcount.support import validation
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
 from headcount.errors import HeadcountError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.estimators.shared.curve_fit import observed_rows
-from headcount.curves.favorability import Favorability
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.curves.favorability import Favorability
 from headcount.errors import ParameterError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.estimators.shared.curve_fit import observed_rows, simplex_least_squares
-from headcount.curves.favorability import Favorability
 from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]

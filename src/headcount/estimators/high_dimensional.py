@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import observe
+from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.theory import probit_normal_law
 

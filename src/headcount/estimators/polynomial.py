@@ -9,11 +9,11 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from headcount.support import validation
+from headcount.curves.favorability import Favorability
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.estimators.shared.curve_fit import observed_rows, simplex_least_squares
-from headcount.curves.favorability import Favorability
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
+from headcount.curves.favorability import Favorability
 from headcount.errors import HeadcountError, ParameterError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
 from headcount.estimators.shared.likelihood import LossLikelihood, loss_likelihood
-from headcount.curves.favorability import Favorability
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.theory import probit_normal_law
 

@@ -16,12 +16,6 @@ from sklearn.base import clone
 from headcount.errors import ParameterError
 from headcount.estimators.auto.auto import Auto
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.cleanex.cleanex import CleaneX
-from headcount.estimators.cleanex.fast import CleaneXFast
-from headcount.estimators.exponential import Exponential
-from headcount.estimators.high_dimensional import HighDimensional
-from headcount.estimators.kde import Kde
-from headcount.estimators.polynomial import Polynomial, PolynomialPositive
 from headcount.estimators.baselines import (
     BetaBinomial,
     ExponentialInLog,
@@ -29,6 +23,12 @@ from headcount.estimators.baselines import (
     NoChange,
     PooledFalseMatch,
 )
+from headcount.estimators.cleanex.cleanex import CleaneX
+from headcount.estimators.cleanex.fast import CleaneXFast
+from headcount.estimators.exponential import Exponential
+from headcount.estimators.high_dimensional import HighDimensional
+from headcount.estimators.kde import Kde
+from headcount.estimators.polynomial import Polynomial, PolynomialPositive
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.pseudolikelihood import Pseudolikelihood
 from headcount.estimators.regression import Regression, SplineRegression

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.shared.bases import Basis, GaussianBasis, SplineBasis, StepBasis, knots
 from headcount.estimators.shared.curve_fit import chosen_counts, non_negative, simplex_least_squares
-from headcount.curves.favorability import Favorability
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

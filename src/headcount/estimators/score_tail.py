@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
+from headcount.curves.favorability import Favorability
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
-from headcount.curves.favorability import Favorability
 from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]

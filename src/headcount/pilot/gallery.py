@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.pilot.labels import enough, positions
-from headcount.errors import DataError
 from headcount.counting import Embeddings
+from headcount.errors import DataError
+from headcount.pilot.labels import enough, positions
+from headcount.support import validation
 
 
 def enrolled(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import DataError, ParameterError
+from headcount.support import validation
 
 Groups = Mapping[Any, Any] | Sequence[Any] | None
 Order = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | None

@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
-from headcount.questions.forecast import Forecast
-from headcount.uncertainty.backtest import points
-from headcount.errors import ParameterError
-from headcount.support.output import as_frame
-from headcount.support.words import Nouns, about, named, percent, rough_chance
-import itertools
-from collections.abc import Callable, Mapping
-from typing import Any
 from scipy.special import expit, logit, ndtr, ndtri
-from headcount.support.grids import asked_classes, curve_classes
-from headcount.uncertainty.backtest import HALVES, LEAST_HALF
-from headcount.uncertainty.error_model import off_scale, on_scale, slope
+
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
-from headcount.questions.forecast import forecast
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
+from headcount.questions.forecast import Forecast, forecast
 from headcount.questions.risk.costs import as_cost
 from headcount.questions.risk.jackknife import Jackknife
-from headcount.uncertainty.resampling import refits
+from headcount.support.grids import asked_classes, curve_classes
+from headcount.support.output import as_frame
+from headcount.support.words import Nouns, about, named, percent, plain, rough_chance
 from headcount.support.workers import doing
-from headcount.support.words import plain
+from headcount.uncertainty.backtest import HALVES, LEAST_HALF, points
+from headcount.uncertainty.error_model import off_scale, on_scale, slope
+from headcount.uncertainty.resampling import refits
 
 if TYPE_CHECKING:
     from headcount.display.plots import ComparisonDisplay
-
-# JOINED from comparison:
-# """How systems compare: the object a user holds, and its words."""
 
 
 Floats = NDArray[np.float64]

@@ -1,40 +1,42 @@
-"""forecast(): from a pilot to a `Forecast`."""
+"""From a pilot to a `Forecast`: the question asked most, and the object a user holds."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
-import numpy as np
-from numpy.typing import NDArray
-from headcount.support import validation
-from headcount.support.grids import asked_classes, whole_count
-from headcount.uncertainty.backtest import Backtest
-from headcount.checks import Check
-from headcount.curves.predicted import PredictedCurve
-from headcount.errors import DataError, HeadcountError
-from headcount.curves.favorability import Favorability
-from headcount.pilot.losses import LossRows, LossTable
-from headcount.curves.observed import Observed
-from headcount.uncertainty.intervals import Uncertainty
-from headcount.support.words import Nouns
 import math
 import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
-from headcount.support.grids import curve_classes, either
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.checks import Check, finding, run_checks
+from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
+from headcount.curves.observed import Observed, observe
+from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
+    DataError,
+    ExtrapolationWarning,
+    HeadcountError,
     ParameterError,
     UnsupportedError,
+    listening,
+    warn,
 )
-from headcount.estimators import Extrapolator
-from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
-from headcount.uncertainty.limits import Limits, ladder, moved_alike
+from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.registry import name_of
+from headcount.pilot.loading import as_pilot
+from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
-from headcount.support.output import as_csv, as_frame
-from headcount.uncertainty.intervals import KINDS, Uncertainty
+from headcount.support import validation
+from headcount.support.grids import asked_classes, curve_classes, either, whole_count
+from headcount.support.output import PAGES, PICTURES, as_csv, as_frame, write_text
+from headcount.support.validation import confidence_level
 from headcount.support.words import (
     OURS,
     Nouns,
@@ -43,34 +45,15 @@ from headcount.support.words import (
     past_saying,
     percent,
     percent_range,
+    speaking,
 )
-from headcount.support.output import PAGES, PICTURES, write_text
-from contextlib import ExitStack
-from headcount.support.validation import confidence_level
-from headcount.support.grids import asked_classes
-from headcount.uncertainty.intervals import assess, with_coverage
-from headcount.uncertainty.backtest import hide_classes
-from headcount.checks import finding, run_checks
-from headcount.errors import (
-    ExtrapolationWarning,
-    listening,
-    warn,
-)
-from headcount.estimators import Extrapolator, resolve
-from headcount.estimators.registry import name_of
-from headcount.pilot.loading import as_pilot
-from headcount.curves.observed import observe
 from headcount.support.workers import doing
-from headcount.support.words import speaking
+from headcount.uncertainty.backtest import Backtest, hide_classes, with_coverage
+from headcount.uncertainty.intervals import KINDS, Uncertainty, assess
+from headcount.uncertainty.limits import Limits, ladder, moved_alike
 
 if TYPE_CHECKING:
     from headcount.display.plots import AccuracyDisplay
-
-# JOINED from exchange:
-# """Forecasts as JSON, written whole and read with suspicion."""
-
-# JOINED from answers:
-# """Forecast: the object a user holds."""
 
 
 SCHEMA = 1

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headcount.support.grids import whole_count
-from headcount.errors import DataError, ParameterError
 from headcount.curves.favorability import ROUND_OFF
+from headcount.errors import DataError, ParameterError
+from headcount.support.grids import whole_count
 from headcount.support.words import counted, percent
 
 SCHEMA = 1

@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.questions.forecast import Forecast
-from headcount.support.grids import asked_classes
-from headcount.uncertainty.backtest import points
-from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.checks import Check
+from headcount.curves.favorability import ROUND_OFF
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
-from headcount.curves.favorability import ROUND_OFF
-from headcount.questions.forecast import forecast
-from headcount.uncertainty.limits import ladder
 from headcount.pilot.loading import as_pilot
+from headcount.questions.forecast import Forecast, forecast
+from headcount.support import validation
+from headcount.support.grids import asked_classes
 from headcount.support.output import as_csv, as_frame, as_html
-from headcount.support.workers import doing
-from headcount.uncertainty.intervals import Uncertainty
 from headcount.support.words import OURS, Nouns, about, percent
+from headcount.support.workers import doing
+from headcount.uncertainty.backtest import LEAST_HALF, points
+from headcount.uncertainty.intervals import Uncertainty
+from headcount.uncertainty.limits import ladder
 
 Floats = NDArray[np.float64]
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr
-from headcount.support import validation
-from headcount.estimators.shared.likelihood import loss_likelihood
-from headcount.estimators.probit_normal import ProbitNormal
-from headcount.curves.favorability import Favorability
-from headcount.curves.observed import Observed
-from headcount.pilot.pilot import Pilot
-from headcount.simulate.theory import probit_normal_law
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from headcount.support.grids import asked_classes, warn_if_far
+
 from headcount.checks import GAP, Check, finding
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed, observe
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
@@ -29,13 +23,14 @@ from headcount.errors import (
     listening,
     warn,
 )
-from headcount.curves.observed import Observed, observe
+from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.shared.likelihood import loss_likelihood
+from headcount.pilot.pilot import Pilot
+from headcount.simulate.theory import probit_normal_law
+from headcount.support import validation
+from headcount.support.grids import asked_classes, warn_if_far
 from headcount.support.output import as_frame, as_html
 from headcount.support.words import counted, percent
-
-# JOINED from learning_curve:
-# """How the law of favorability changes with training size: a power law with an asymptote."""
-
 
 Floats = NDArray[np.float64]
 
@@ -374,7 +369,9 @@ class TrainingForecast:
         Measured are the pilots' own training sizes, up to their number of classes. `k` and
         `training_size` broadcast.
         """
-        counts, sizes = np.broadcast_arrays(validation.class_counts(k), _training_sizes(training_size))
+        counts, sizes = np.broadcast_arrays(
+            validation.class_counts(k), _training_sizes(training_size)
+        )
         values = self.law.accuracy(counts, sizes)
         for size, curve in self.observed.items():
             known = (sizes == size) & (counts <= self.n_classes)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from headcount.errors import ParameterError
 from headcount.curves.favorability import Favorability
+from headcount.errors import ParameterError
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import Simulation, generator, sizes
 

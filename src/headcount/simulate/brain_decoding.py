@@ -10,7 +10,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.covariance import ledoit_wolf
 
-from headcount.support import validation
 from headcount.errors import ParameterError
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
@@ -21,6 +20,7 @@ from headcount.simulate.simulation import (
     reference,
     sizes,
 )
+from headcount.support import validation
 
 
 def linear_encoding(

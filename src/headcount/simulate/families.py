@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import ParameterError
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
@@ -23,6 +22,7 @@ from headcount.simulate.simulation import (
     scattered,
     sizes,
 )
+from headcount.support import validation
 
 
 def clustered(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from headcount.support import validation
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.simulation import (
     REFERENCE_CLASSES,
@@ -21,6 +20,7 @@ from headcount.simulate.simulation import (
     sizes,
 )
 from headcount.simulate.theory import IsotropicGaussian
+from headcount.support import validation
 
 SHAPES = ("normal", "uniform")
 

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.errors import ParameterError, UnsupportedError
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed, observe
+from headcount.errors import ParameterError, UnsupportedError
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

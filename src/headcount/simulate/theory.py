@@ -14,9 +14,9 @@ from scipy.interpolate import CubicSpline
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, ncx2
 
-from headcount.support import validation
-from headcount.errors import ParameterError
 from headcount.curves.favorability import Favorability
+from headcount.errors import ParameterError
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import ExtrapolationWarning, ParameterError, warn
+from headcount.support import validation
 from headcount.support.words import about
 
 Floats = NDArray[np.float64]

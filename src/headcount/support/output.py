@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import secrets
@@ -9,17 +10,14 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
-from headcount.errors import DataError, OutputError, ParameterError
-import html
-from collections.abc import Mapping
-from typing import Any
-from numpy.typing import NDArray
-from headcount.errors import MissingExtraError
 
+from numpy.typing import NDArray
+
+from headcount.errors import DataError, MissingExtraError, OutputError, ParameterError
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")

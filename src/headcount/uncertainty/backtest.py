@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from contextvars import Context
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
-from headcount.support import validation
-from headcount.support.grids import whole_count
-from headcount.errors import DataError, ParameterError
-from headcount.support.words import Nouns
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from headcount.errors import DataError
-from headcount.support.output import as_csv, as_frame
-from headcount.support.words import OURS, Nouns, counted, percent, times
-from contextvars import Context
-from headcount.support.grids import asked_classes
-from headcount.uncertainty.intervals import with_coverage
-from headcount.errors import silence
+
+from headcount.curves.observed import observe
+from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import name_of
 from headcount.pilot.loading import as_pilot
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
-from headcount.uncertainty.resampling import Refits, Subsamples, curve_grid, refits, sampler_for
+from headcount.support import validation
+from headcount.support.grids import asked_classes, whole_count
+from headcount.support.output import as_csv, as_frame
+from headcount.support.words import OURS, Nouns, counted, percent, times
 from headcount.support.workers import doing
-from headcount.support.words import counted
+from headcount.uncertainty.intervals import Uncertainty, learned_model, sampling_error
+from headcount.uncertainty.resampling import (
+    Refit,
+    Refits,
+    Subsamples,
+    curve_grid,
+    refits,
+    sampler_for,
+)
 
 if TYPE_CHECKING:
     from headcount.display.plots import BacktestDisplay
-
-# JOINED from backtest_exchange:
-# """Back-tests as plain data, read with suspicion."""
-
-# JOINED from backtest_result:
-# """What a back-test found: how well a method forecast the pilot from fewer of its classes."""
 
 
 Floats = NDArray[np.float64]
@@ -572,3 +568,72 @@ def _notes(pilot: Pilot, drawn: Subsamples) -> tuple[str, ...]:
         elif found.reason is not None:
             notes.append(f"Not tried from {found.n_classes:,} classes: {found.reason}")
     return tuple(notes)
+
+
+@doing("Leaving out each class in turn")
+def with_coverage(
+    pilot: Pilot,
+    backtest: Backtest,
+    drawn: Subsamples,
+    confidence: float,
+    sampling: float | None = None,
+) -> Backtest:
+    """Return a back-test that also says how many of its forecasts had the truth in reach.
+
+    The interval of each forecast of K from m classes is the one that `Uncertainty` gives a pilot
+    of m classes. No subset is jackknifed or back-tested itself: its sampling error is the pilot's
+    times sqrt(K / m), grows as it does without halves, and no bias is known. For a method that
+    states its error only the last matters, as K is past 2 m or there.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    backtest : Backtest
+        What its refits said about K.
+    drawn : Subsamples
+        The refits.
+    confidence : float
+        Level of the intervals.
+    sampling : float, optional
+        Standard error of the log odds measured at K; by default it is computed where it is needed.
+    """
+    made = {found.n_classes: found.made for found in drawn.sizes}
+    alone = any(one.stated is None for step in backtest.steps for one in made[step.n_classes])
+    if sampling is None:
+        sampling = sampling_error(pilot) if alone else 0.0
+    half = 0.5 / pilot.n_probes
+    measured = float(np.clip(backtest.observed, half, 1 - half))
+    steps = []
+    for step in backtest.steps:
+        inside = []
+        for refit in made[step.n_classes]:
+            known = _of_subset(backtest, step, refit, sampling)
+            told = np.interp(backtest.n_classes, backtest.grid, refit.curve)
+            lower, upper = known.band(told, backtest.n_classes, confidence)
+            inside.append(bool(lower <= measured <= upper))
+        steps.append(replace(step, coverage=float(np.mean(inside))))
+    return replace(backtest, steps=tuple(steps), confidence=confidence)
+
+
+def _of_subset(
+    backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
+) -> Uncertainty:
+    """Return the errors of a forecast from some of the classes; see `with_coverage`."""
+    n_points, own = len(backtest.grid), sampling * np.sqrt(step.ratio)
+    return Uncertainty(
+        n_classes=step.n_classes,
+        n_probes=refit.n_probes,
+        grid=backtest.grid,
+        observed_error=np.full(n_points, own),
+        growth=None,
+        bias=np.zeros(n_points),
+        # Of other sets of classes nothing is asked.
+        class_variance=0.0,
+        probe_variance=0.0,
+        probes_per_class=1.0,
+        observed=step.observed,
+        told_apart=False,
+        stated=refit.stated,
+        model=learned_model(refit.stated),
+    )

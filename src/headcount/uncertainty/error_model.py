@@ -1,26 +1,25 @@
-"""What was learned about the errors of forecasts on simulated problems."""
+r"""What was learned about the errors of forecasts on simulated problems.
+
+The scale on which errors are about symmetric is log(-log(1 - A)).
+
+Standard deviations are those of log odds, :math:`l = \operatorname{logit} A`. On that scale the
+errors of forecasts above one half are lopsided: the truth is twice as often far above as far
+below. On the complementary log-log scale they hardly are (`python -m experiments calibration`):
+
+.. math:: y = \log(-\log(1 - A)) = \log \log(1 + e^l), \qquad
+          \frac{dy}{dl} = \frac{A}{-\log(1 - A)} .
+
+Where accuracy is low, both scales are log A.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from dataclasses import dataclass, replace
-
-# JOINED from error_scale:
-# r"""The scale on which errors of forecasts are about symmetric: log(-log(1 - A)).
-# 
-# Standard deviations are those of log odds, :math:`l = \operatorname{logit} A`. On that scale the
-# errors of forecasts above one half are lopsided: the truth is twice as often far above as far below.
-# On the complementary log-log scale they hardly are (`headcount bench calibration`):
-# 
-# .. math:: y = \log(-\log(1 - A)) = \log \log(1 + e^l), \qquad
-#           \frac{dy}{dl} = \frac{A}{-\log(1 - A)} .
-# 
-# Where accuracy is low, both scales are log A.
-# """
-
 
 Floats = NDArray[np.float64]
 

@@ -1,85 +1,79 @@
-"""What a pilot and its back-test say about the errors of its forecast."""
+r"""How far a forecast may be off: two sources of error, and the intervals that follow.
+
+Standard deviations are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so
+that intervals stay within 0 and 1.
+
+**Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
+size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
+competitor; see `headcount.uncertainty.jackknife`). Beyond it, the error at K grows as the spread of
+the forecasts from random halves of the classes grows from K to k.
+
+**Extrapolating.** Past the pilot the shape of the curve is assumed, and errors of shape grow with
+k / K. Two things are known about them. The back-test shows how far off the method is on these
+data, :math:`b(\rho)`, when it forecasts K from :math:`K / \rho` classes; a share of that is
+expected again at :math:`\rho K`. The rest was learned on simulated problems of all kinds, where
+the truth is known (`python -m experiments calibration`). With :math:`x = \log(k / K)`,
+
+.. math::
+
+   \operatorname{logit} \hat A(k) - \operatorname{logit} A(k) \approx \lambda\, b(\rho) + z\, s(k),
+   \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
+
+J being the standard error at K and v the variance over the halves. The quantiles of z are those
+found on the simulated problems. In log odds, forecasts of high accuracies are more often far too
+low than far too high, so that intervals are symmetric on another scale
+(`headcount.uncertainty.error_model`).
+
+**Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
+from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
+with n = 1 / (A (1 - A) s^2) as many independent probes as would have the standard error s, a little
+fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, accuracies down to
+the one that gives so many in a row with the chance left are possible [3]_. From K to 2 K these
+limits go over into the others, in log k.
+
+A method that states its own error (`Extrapolator.stated_error`), learned together with its
+forecast, replaces the first two terms by that.
+
+References
+----------
+.. [1] E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected
+   number of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
+.. [2] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, Comparative study of confidence
+   intervals for proportions in complex sample surveys, Journal of Survey Statistics and
+   Methodology 7, 334-364, 2019.
+.. [3] L. D. Brown, T. T. Cai and A. DasGupta, Interval estimation for a binomial proportion,
+   Statistical Science 16, 101-133, 2001.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
-from headcount.support.grids import MOST_CLASSES
-from headcount.errors import DataError
-from scipy.special import gammaln
-from headcount.errors import UnsupportedError
-from headcount.curves.observed import Observed
-from headcount.pilot.pilot import Pilot
-from dataclasses import asdict, dataclass, replace
-from scipy.special import betaincinv, expit, ndtri, stdtrit
+from scipy.special import betaincinv, expit, gammaln, ndtri, stdtrit
 from scipy.special import logit as log_odds
-from headcount.support import validation
-from headcount.uncertainty.error_model import MODEL, ErrorModel
-from headcount.uncertainty.error_model import off_scale, on_scale, slope
-from headcount.errors import DataError, ParameterError
-from dataclasses import replace
-from headcount.uncertainty.backtest import Backtest, BacktestStep
-from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel
+
+from headcount.curves.observed import Observed, observe
+from headcount.errors import DataError, ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
-from headcount.curves.observed import observe
-from headcount.uncertainty.resampling import Refit, Subsamples
+from headcount.pilot.pilot import Pilot
+from headcount.support import validation
+from headcount.support.grids import MOST_CLASSES
 from headcount.support.workers import doing
+from headcount.uncertainty.error_model import (
+    MODEL,
+    STATED_MODEL,
+    ErrorModel,
+    off_scale,
+    on_scale,
+    slope,
+)
 
-# JOINED from uncertainty_exchange:
-# """Errors of a forecast as plain data, read with suspicion."""
-
-# JOINED from observed_error:
-# """How far the observed curve may be off: other classes and probes would have given another."""
-
-# JOINED from uncertainty:
-# r"""How far a forecast may be off: two sources of error, and the intervals that follow.
-# 
-# Standard deviations are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so
-# that intervals stay within 0 and 1.
-# 
-# **Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
-# size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
-# competitor; see `headcount.questions.risk.jackknife`). Beyond it, the error at K grows as the spread of the
-# forecasts from random halves of the classes grows from K to k.
-# 
-# **Extrapolating.** Past the pilot the shape of the curve is assumed, and errors of shape grow with
-# k / K. Two things are known about them. The back-test shows how far off the method is on these
-# data, :math:`b(\rho)`, when it forecasts K from :math:`K / \rho` classes; a share of that is
-# expected again at :math:`\rho K`. The rest was learned on simulated problems of all kinds, where
-# the truth is known (`headcount bench calibration`). With :math:`x = \log(k / K)`,
-# 
-# .. math::
-# 
-#    \operatorname{logit} \hat A(k) - \operatorname{logit} A(k) \approx \lambda\, b(\rho) + z\, s(k),
-#    \qquad s(k)^2 = J^2 \Big(\frac{v(k)}{v(K)}\Big)^{\beta} + (c\, x^{\gamma})^2 + (c' b(\rho))^2 ,
-# 
-# J being the standard error at K and v the variance over the halves. The quantiles of z are those
-# found on the simulated problems. In log odds, forecasts of high accuracies are more often far too
-# low than far too high, so that intervals are symmetric on another scale (`headcount.uncertainty.error_model`).
-# 
-# **Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
-# from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
-# with n = 1 / (A (1 - A) s^2) as many independent probes as would have the standard error s, a little
-# fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, accuracies down to
-# the one that gives so many in a row with the chance left are possible [3]_. From K to 2 K these
-# limits go over into the others, in log k.
-# 
-# A method that states its own error (`Extrapolator.stated_error`), learned together with its
-# forecast, replaces the first two terms by that.
-# 
-# References
-# ----------
-# .. [1] E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected
-#    number of positive counts estimated from survey data, Survey Methodology 24, 193-201, 1998.
-# .. [2] C. Franco, R. J. A. Little, T. A. Louis and E. V. Slud, Comparative study of confidence
-#    intervals for proportions in complex sample surveys, Journal of Survey Statistics and
-#    Methodology 7, 334-364, 2019.
-# .. [3] L. D. Brown, T. T. Cai and A. DasGupta, Interval estimation for a binomial proportion,
-#    Statistical Science 16, 101-133, 2001.
-# """
-
+if TYPE_CHECKING:
+    from headcount.uncertainty.backtest import Backtest
 
 Floats = NDArray[np.float64]
 
@@ -575,86 +569,17 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
         shared_rivals=shared,
         told_apart=known is not None and bool(spread[-1] > TINY),
         stated=stated,
-        model=_learned(stated),
+        model=learned_model(stated),
     )
 
 
-@doing("Leaving out each class in turn")
-def with_coverage(
-    pilot: Pilot,
-    backtest: Backtest,
-    drawn: Subsamples,
-    confidence: float,
-    sampling: float | None = None,
-) -> Backtest:
-    """Return a back-test that also says how many of its forecasts had the truth in reach.
-
-    The interval of each forecast of K from m classes is the one that `Uncertainty` gives a pilot
-    of m classes. No subset is jackknifed or back-tested itself: its sampling error is the pilot's
-    times sqrt(K / m), grows as it does without halves, and no bias is known. For a method that
-    states its error only the last matters, as K is past 2 m or there.
-
-    Parameters
-    ----------
-    pilot : Pilot
-        What was measured.
-    backtest : Backtest
-        What its refits said about K.
-    drawn : Subsamples
-        The refits.
-    confidence : float
-        Level of the intervals.
-    sampling : float, optional
-        Standard error of the log odds measured at K; by default it is computed where it is needed.
-    """
-    made = {found.n_classes: found.made for found in drawn.sizes}
-    alone = any(one.stated is None for step in backtest.steps for one in made[step.n_classes])
-    if sampling is None:
-        sampling = _sampling_error(pilot) if alone else 0.0
-    half = 0.5 / pilot.n_probes
-    measured = float(np.clip(backtest.observed, half, 1 - half))
-    steps = []
-    for step in backtest.steps:
-        inside = []
-        for refit in made[step.n_classes]:
-            known = _of_subset(backtest, step, refit, sampling)
-            told = np.interp(backtest.n_classes, backtest.grid, refit.curve)
-            lower, upper = known.band(told, backtest.n_classes, confidence)
-            inside.append(bool(lower <= measured <= upper))
-        steps.append(replace(step, coverage=float(np.mean(inside))))
-    return replace(backtest, steps=tuple(steps), confidence=confidence)
-
-
-def _of_subset(
-    backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
-) -> Uncertainty:
-    """Return the errors of a forecast from some of the classes; see `with_coverage`."""
-    n_points, own = len(backtest.grid), sampling * np.sqrt(step.ratio)
-    return Uncertainty(
-        n_classes=step.n_classes,
-        n_probes=refit.n_probes,
-        grid=backtest.grid,
-        observed_error=np.full(n_points, own),
-        growth=None,
-        bias=np.zeros(n_points),
-        # Of other sets of classes nothing is asked.
-        class_variance=0.0,
-        probe_variance=0.0,
-        probes_per_class=1.0,
-        observed=step.observed,
-        told_apart=False,
-        stated=refit.stated,
-        model=_learned(refit.stated),
-    )
-
-
-def _sampling_error(pilot: Pilot) -> float:
+def sampling_error(pilot: Pilot) -> float:
     """Return the standard error of the log odds measured at the pilot's own size."""
     last, seen = np.array([pilot.n_classes]), observe(pilot)
     return float(of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])[0])
 
 
-def _learned(stated: Floats | None) -> ErrorModel:
+def learned_model(stated: Floats | None) -> ErrorModel:
     """Return what was learned about errors of methods that state their own, or do not."""
     return MODEL if stated is None else STATED_MODEL
 

@@ -8,11 +8,6 @@ replacement, because a class that is there twice would tie with itself.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import binom
-from headcount.pilot.pilot import Pilot
-from headcount.counting.canonical import _mixed, _sums
 import os
 import warnings
 from collections import Counter
@@ -21,18 +16,19 @@ from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import binom
 from sklearn.base import clone
-from headcount.support import validation
-from headcount.support import workers
-from headcount.support.grids import POINTS
+
+from headcount.counting.canonical import _mixed, _sums
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
-
-# JOINED from thinning:
-# """Fewer classes for pilots of counts alone, which do not say who beat whom."""
-
+from headcount.support import validation, workers
+from headcount.support.grids import POINTS
 
 Ints = NDArray[np.int64]
 

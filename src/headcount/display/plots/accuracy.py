@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.support.grids import curve_classes
 from headcount.curves.favorability import check_target
 from headcount.curves.observed import observe
 from headcount.display.plots.display import Display
@@ -25,11 +23,13 @@ from headcount.display.plots.style import (
     rate_axis,
     rates,
 )
+from headcount.support import validation
+from headcount.support.grids import curve_classes
 from headcount.support.words import counted, percent
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Forecast
     from headcount.pilot.pilot import Pilot
+    from headcount.questions.forecast import Forecast
 
 Floats = NDArray[np.float64]
 UNSUPPORTED = "past what the back-test supports"

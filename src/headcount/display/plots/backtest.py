@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.uncertainty.backtest import Backtest, best_first, points
-from headcount.errors import ParameterError, UnsupportedError
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import (
     BAND,
@@ -28,7 +26,9 @@ from headcount.display.plots.style import (
     rate_axis,
     rates,
 )
+from headcount.errors import ParameterError, UnsupportedError
 from headcount.support.words import counted
+from headcount.uncertainty.backtest import Backtest, best_first, points
 
 MOST = 5  # as many colours as are left beside that of what was measured
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart

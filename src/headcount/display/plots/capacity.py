@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import ParameterError
 from headcount.curves.favorability import check_target
 from headcount.display.plots.accuracy import UNSUPPORTED
 from headcount.display.plots.display import Display
@@ -25,6 +24,7 @@ from headcount.display.plots.style import (
     legend,
     share_axis,
 )
+from headcount.errors import ParameterError
 from headcount.support.words import MOST_SAID, counted, percent
 
 if TYPE_CHECKING:

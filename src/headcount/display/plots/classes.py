@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import BLUE, ORANGE, as_it_is, drawable, faint_grid, share_axis
 from headcount.pilot.summary import hardest_classes, hub_classes
+from headcount.support import validation
 from headcount.support.words import percent
 
 if TYPE_CHECKING:

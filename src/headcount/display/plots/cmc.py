@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.support.grids import asked_classes
 from headcount.curves.observed import observe
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import SERIES, SIGNS, faint_grid, legend, rate_axis
+from headcount.support import validation
+from headcount.support.grids import asked_classes
 from headcount.support.words import Nouns, counted
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Forecast
     from headcount.pilot.pilot import Pilot
+    from headcount.questions.forecast import Forecast
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import ParameterError
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import (
     BAND,
@@ -26,11 +25,12 @@ from headcount.display.plots.style import (
     rate_axis,
     rates,
 )
+from headcount.errors import ParameterError
 from headcount.support.words import about, percent
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Curve
     from headcount.questions.compare import Comparison, Crossing
+    from headcount.questions.forecast import Curve
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import DataError
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import (
     GREY,
@@ -25,6 +24,7 @@ from headcount.display.plots.style import (
     legend,
     share_axis,
 )
+from headcount.errors import DataError
 from headcount.support.words import percent, percent_range
 
 COLUMNS = ("family", "ratio", "pilots", "coverage", "standard_error")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 from headcount.display.plots.display import Display
 from headcount.display.plots.roc_lines import (
     bent,
@@ -21,11 +22,10 @@ from headcount.display.plots.roc_lines import (
     table_roc,
 )
 from headcount.display.plots.style import BLUE, ORANGE, faint_grid, legend, share_axis, short_share
-from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Forecast
     from headcount.pilot.pilot import Pilot
+    from headcount.questions.forecast import Forecast
 
 MEASURED = "measured in the pilot"
 ESTIMATED = "estimated"

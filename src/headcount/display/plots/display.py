@@ -11,9 +11,9 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from headcount.display.plots.style import check_picture, need_matplotlib, new_figure
-from headcount.support.workers import doing
-from headcount.support.words import OURS, Nouns
 from headcount.support.output import write_figure
+from headcount.support.words import OURS, Nouns
+from headcount.support.workers import doing
 
 SIZE = (7.0, 4.2)
 DPI = 150

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.curves.favorability import Favorability
+from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 from headcount.display.plots.display import Display
 from headcount.display.plots.roc_lines import (
     bent,
@@ -22,11 +22,11 @@ from headcount.display.plots.roc_lines import (
     table_roc,
 )
 from headcount.display.plots.style import BLUE, GREEN, GREY, ORANGE, faint_grid, legend, share_axis
-from headcount.curves.reversed_roc import ROCCurve, reversed_roc
+from headcount.support import validation
 
 if TYPE_CHECKING:
-    from headcount.questions.forecast import Forecast
     from headcount.pilot.pilot import Pilot
+    from headcount.questions.forecast import Forecast
 
 REVERSED = "reversed ROC: classes compete for a probe"
 ORDINARY = "ordinary ROC: probes compete for a class"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import UnsupportedError
 from headcount.curves.favorability import Favorability
 from headcount.curves.reversed_roc import ROCCurve
+from headcount.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from headcount.questions.forecast import Forecast

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headcount.errors import MissingExtraError, ParameterError
-from headcount.support.words import plain
 from headcount.support.output import PICTURES
+from headcount.support.words import plain
 
 # From Okabe and Ito's palette, which colour-blind readers can tell apart; without its black and
 # yellow, which vanish on a dark or a white page. Print in grey is told apart by dashes and markers.

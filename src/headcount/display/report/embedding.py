@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.questions.forecast import Forecast
-from headcount.uncertainty.backtest import Backtest
-from headcount.curves.predicted import PredictedCurve
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
+from headcount.curves.predicted import PredictedCurve
+from headcount.questions.forecast import Forecast
+from headcount.uncertainty.backtest import Backtest
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from headcount.errors import MissingExtraError
 from headcount.display.report.contents import Contents
+from headcount.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from jinja2 import Environment

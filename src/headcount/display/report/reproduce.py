@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headcount.questions.forecast import Forecast
-from headcount.estimators import METHODS, resolve
 from headcount.display.report.contents import Reproduction
+from headcount.estimators import METHODS, resolve
+from headcount.questions.forecast import Forecast
 from headcount.support.words import OURS, counted, plain
 
 

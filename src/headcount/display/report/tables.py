@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headcount import __version__
-from headcount.questions.forecast import Forecast
-from headcount.uncertainty.backtest import Backtest, cells
+from headcount.display.report.contents import BacktestPart, Table
 from headcount.estimators import METHODS
 from headcount.pilot.pilot import Pilot
-from headcount.display.report.contents import BacktestPart, Table
+from headcount.questions.forecast import Forecast
 from headcount.support.words import counted, named, percent, plain
+from headcount.uncertainty.backtest import Backtest, cells
 
 
 def size_of(n_classes: int, n_probes: int) -> str:

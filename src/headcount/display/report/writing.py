@@ -9,18 +9,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.questions.forecast import Forecast
-from headcount.uncertainty.backtest import Backtest
-from headcount.questions.compare import Comparison
-from headcount.errors import ParameterError
 from headcount.display.report.contents import Contents, Reproduction
 from headcount.display.report.pages.backtest import backtest_contents
 from headcount.display.report.pages.comparison import comparison_contents
 from headcount.display.report.pages.forecast import forecast_contents
 from headcount.display.report.rendering import load_templates, render
 from headcount.display.report.reproduce import of_forecast
-from headcount.support.words import plain
+from headcount.errors import ParameterError
+from headcount.questions.compare import Comparison
+from headcount.questions.forecast import Forecast
 from headcount.support.output import PAGES, write_text
+from headcount.support.words import plain
+from headcount.uncertainty.backtest import Backtest
 
 if TYPE_CHECKING:
     from headcount.pilot.pilot import Pilot

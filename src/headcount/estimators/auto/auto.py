@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.estimators.auto import network as network
-from headcount.estimators.auto import features as evidence_of
-from headcount.estimators.auto.projection import closest_law, reference_law
-from headcount.estimators.base import Extrapolator
-from headcount.estimators.shared.likelihood import effective_classes
-from headcount.estimators.probit_normal import ProbitNormal
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import observe
+from headcount.estimators.auto import features as evidence_of
+from headcount.estimators.auto import network as network
+from headcount.estimators.auto.projection import closest_law, reference_law
+from headcount.estimators.base import Extrapolator
+from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.shared.likelihood import effective_classes
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import counted
 

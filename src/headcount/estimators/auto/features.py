@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from headcount.estimators.shared.likelihood import effective_classes
 from headcount.curves.favorability import Favorability
+from headcount.estimators.shared.likelihood import effective_classes
 from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 
-from headcount.support import validation
-from headcount.errors import ParameterError
-from headcount.estimators.cleanex import networks
-from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.estimators.cleanex.score_rows import ScoreRows, score_rows
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import observe
+from headcount.errors import ParameterError
+from headcount.estimators.base import Extrapolator, warn_if_one_sided
+from headcount.estimators.cleanex import networks
+from headcount.estimators.cleanex.score_rows import ScoreRows, score_rows
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 
 class TrainedOnCurve(Extrapolator):
@@ -147,7 +147,9 @@ class CleaneX(TrainedOnCurve):
         recipe = networks.Recipe(
             validation.whole_number(self.iterations, "iterations", 1),
             validation.positive(self.learning_rate, "learning_rate"),
-            None if self.patience is None else validation.whole_number(self.patience, "patience", 1),
+            None
+            if self.patience is None
+            else validation.whole_number(self.patience, "patience", 1),
         )
         device = networks.chosen_device(self.device)
         for pilot in pilots:

@@ -12,15 +12,15 @@ from scipy.special import expit
 from scipy.special import logit as log_odds
 from sklearn.utils.extmath import randomized_svd
 
-from headcount.support import validation
-from headcount.estimators.cleanex import networks
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
 from headcount.estimators.base import warn_if_one_sided
+from headcount.estimators.cleanex import networks
 from headcount.estimators.cleanex.cleanex import TrainedOnCurve, hidden_layers
 from headcount.estimators.cleanex.marquardt import FewClasses, Marquardt
 from headcount.estimators.cleanex.score_rows import ScoreRows, score_rows
-from headcount.curves.favorability import Favorability
-from headcount.curves.observed import observe
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 from headcount.support.workers import reporter
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import DataError
 from headcount.estimators.shared import kernels
+from headcount.support import validation
 
 RULES = {
     "ucv": kernels.UCV,

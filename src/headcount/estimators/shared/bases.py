@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from headcount.errors import ParameterError
 from headcount.curves.favorability import Favorability
+from headcount.errors import ParameterError
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from headcount.errors import DataError, ParameterError
 from headcount.pilot.loading import safe_arrays
-from headcount.pilot.loading.ranked_lists import pilot_from_neighbours, pilot_from_trec
 from headcount.pilot.loading.npz import pilot_from_npz
 from headcount.pilot.loading.options import COMMON, Options
+from headcount.pilot.loading.ranked_lists import pilot_from_neighbours, pilot_from_trec
 from headcount.pilot.loading.tables import Rows, can_read, read_gallery, read_rows
 from headcount.pilot.pilot import Pilot
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headcount.pilot.labels import number_of_classes
 from headcount.errors import DataError
+from headcount.pilot.labels import number_of_classes
 from headcount.pilot.loading import safe_arrays
-from headcount.pilot.loading.safe_arrays import MemoryLimit
-from headcount.pilot.loading.ranked_lists import pilot_from_neighbours
 from headcount.pilot.loading.options import COMMON, Options
+from headcount.pilot.loading.ranked_lists import pilot_from_neighbours
+from headcount.pilot.loading.safe_arrays import MemoryLimit
 from headcount.pilot.loading.tables import read_gallery
 from headcount.pilot.pilot import Pilot
 

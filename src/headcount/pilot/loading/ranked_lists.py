@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.pilot.labels import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
+from headcount.pilot.labels import number_of_classes
 from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit, open_text
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Run = dict[str, dict[str, float]]
 

@@ -19,8 +19,8 @@ from typing import IO, Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import DataError
+from headcount.support import validation
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LONGEST = 1000  # characters in the name of a class

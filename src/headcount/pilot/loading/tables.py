@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from headcount.errors import DataError, MissingExtraError
 from headcount.pilot.loading import safe_arrays
-from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit
 from headcount.pilot.loading.options import Options
+from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit
 
 ROWS = (".npy", ".csv", ".tsv", ".parquet")
 LABEL = "label"
@@ -49,7 +49,11 @@ def read_rows(path: Path, limit: MemoryLimit) -> Rows:
     """Read a table by its ending."""
     if is_text(path):
         return _read_csv(path, limit)
-    return _read_parquet(path) if safe_arrays.kind_of(path) == ".parquet" else Rows(safe_arrays.read_npy(path))
+    return (
+        _read_parquet(path)
+        if safe_arrays.kind_of(path) == ".parquet"
+        else Rows(safe_arrays.read_npy(path))
+    )
 
 
 def read_gallery(options: Options, limit: MemoryLimit) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -95,7 +99,9 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
             ) from error
     n_rows = len(values) // len(columns) if columns else len(labels)
     matrix = np.frombuffer(values, dtype=np.float64).reshape(n_rows, len(columns))
-    return Rows(matrix, names, None if label_at is None else safe_arrays.text_array(labels, limit, path))
+    return Rows(
+        matrix, names, None if label_at is None else safe_arrays.text_array(labels, limit, path)
+    )
 
 
 def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:

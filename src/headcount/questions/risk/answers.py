@@ -13,18 +13,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.support.grids import curve_classes, either
 from headcount.checks import Check, finding
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.questions.forecast import SCHEMA
-from headcount.support.output import as_csv, as_frame, as_html
 from headcount.questions.risk.asymptotics import asymptotic_interval
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
 from headcount.questions.risk.observed import ObservedRisk
-from headcount.support.workers import doing
+from headcount.support import validation
+from headcount.support.grids import curve_classes, either
+from headcount.support.output import as_csv, as_frame, as_html, write_text
 from headcount.support.words import OURS, Nouns, counted
-from headcount.support.output import write_text
+from headcount.support.workers import doing
 
 Floats = NDArray[np.float64]
 

@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from headcount.support import validation
-from headcount.support.grids import either
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.shared.bases import Basis, GaussianBasis
 from headcount.estimators.regression import Regression, SplineRegression, curve_rows
+from headcount.estimators.shared.bases import Basis, GaussianBasis
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.jackknife import curve_covariance
+from headcount.support import validation
+from headcount.support.grids import either
 
 __all__ = [
     "accuracy_error",

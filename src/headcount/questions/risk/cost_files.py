@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from headcount.support import validation
-from headcount.pilot.labels import refuse_duplicates
 from headcount.errors import DataError
+from headcount.pilot.labels import refuse_duplicates
 from headcount.pilot.loading import safe_arrays
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.costs import Cost, as_cost
+from headcount.support import validation
 
 LAYOUTS = "cost; left + right; or what scipy.sparse.save_npz writes"
 

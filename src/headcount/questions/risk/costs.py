@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from headcount.support import validation
 from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.hierarchy import node_numbers
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 

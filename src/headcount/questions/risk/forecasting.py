@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.support.grids import asked_classes, warn_if_far
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import observe
 from headcount.errors import (
     ParameterError,
     listening,
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.base import warn_if_one_sided
-from headcount.estimators.shared.bases import Basis, GaussianBasis, SplineBasis, knots
 from headcount.estimators.registry import name_of
 from headcount.estimators.regression import Regression, curve_rows
-from headcount.curves.favorability import Favorability
-from headcount.curves.observed import observe
+from headcount.estimators.shared.bases import Basis, GaussianBasis, SplineBasis, knots
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.answers import RiskFit, RiskForecast
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
@@ -29,6 +27,8 @@ from headcount.questions.risk.moments import PolynomialFit
 from headcount.questions.risk.observed import observe_risk
 from headcount.questions.risk.priors import prior_weights
 from headcount.questions.risk.regression import BetaBasis, MixtureFit, PricedFit, Rows
+from headcount.support import validation
+from headcount.support.grids import asked_classes, warn_if_far
 from headcount.support.workers import doing
 
 Floats = NDArray[np.float64]
@@ -239,7 +239,9 @@ def _ends(cost: Cost, true: int) -> tuple[float, float]:
 def _rows(
     pilot: Pilot, largest_k: int | None, weights: Callable[[Floats], Any] | None
 ) -> tuple[Floats, Floats]:
-    last = pilot.n_classes if largest_k is None else validation.whole_number(largest_k, "largest_k", 2)
+    last = (
+        pilot.n_classes if largest_k is None else validation.whole_number(largest_k, "largest_k", 2)
+    )
     if last > pilot.n_classes:
         raise ParameterError(
             f"largest_k must be at most the pilot's {pilot.n_classes:,} classes, but is {last:,}."

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import DataError
+from headcount.support import validation
 
 Path = tuple[str, ...]
 

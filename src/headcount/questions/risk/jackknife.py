@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
+from headcount.counting.canonical import canonical_order
 from headcount.errors import UnsupportedError
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
-from headcount.counting.canonical import canonical_order
 from headcount.questions.risk import jackknife_kernels as loops
 from headcount.questions.risk.costs import Cost, as_cost
 from headcount.questions.risk.kernels import fill_chances

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
-from headcount.errors import DataError, UnsupportedError
-from headcount.pilot.pilot import Pilot
 from headcount.counting import Beats, Pieces, Source
 from headcount.counting import kernels as counting
 from headcount.counting.summaries import empty_pieces, fill_pieces
+from headcount.errors import DataError, UnsupportedError
+from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

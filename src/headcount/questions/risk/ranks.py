@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.support import validation
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.pilot.losses import collapse
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
+from headcount.support import validation
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]

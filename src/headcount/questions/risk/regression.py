@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln, ndtr, ndtri
 
+from headcount.curves.favorability import Favorability
 from headcount.errors import UnsupportedError
+from headcount.estimators.regression import fit_mixture
 from headcount.estimators.shared.bases import Basis, law_on_cells
 from headcount.estimators.shared.curve_fit import non_negative, simplex_least_squares
-from headcount.estimators.regression import fit_mixture
-from headcount.curves.favorability import Favorability
 from headcount.questions.risk.asymptotics import fit_sensitivity, mixture_sensitivity
 
 Floats = NDArray[np.float64]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headcount.support import validation
 from headcount.errors import UnsupportedError
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
 from headcount.questions.risk.priors import as_priors
 from headcount.questions.risk.ranks import RULES, class_counts_within, summed_over_probes
+from headcount.support import validation
 
 Floats = NDArray[np.float64]
 Tasks = NDArray[np.bool_]

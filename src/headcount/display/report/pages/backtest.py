@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headcount import __version__
-from headcount.uncertainty.backtest import Backtest, best_first, points
-from headcount.pilot.pilot import Pilot
-from headcount.display.report.contents import BacktestPart, Contents, Reproduction, Table, findings_of
+from headcount.display.report.contents import (
+    BacktestPart,
+    Contents,
+    Reproduction,
+    Table,
+    findings_of,
+)
 from headcount.display.report.embedding import as_backtest
-from headcount.display.report.tables import backtest_part, method_facts, pilot_facts, size_of
 from headcount.display.report.pages.forecast import SCHEMA
+from headcount.display.report.tables import backtest_part, method_facts, pilot_facts, size_of
+from headcount.pilot.pilot import Pilot
 from headcount.support.words import named, percent, plain
+from headcount.uncertainty.backtest import Backtest, best_first, points
 
 SHOWN = 5  # at first, the best ones: more curves cannot be told apart
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headcount import __version__
-from headcount.questions.compare import Comparison, Lead
 from headcount.display.report.contents import Contents, Finding, Reproduction, Table, findings_of
 from headcount.display.report.embedding import as_backtest
+from headcount.display.report.pages.forecast import (
+    LARGE,
+    SCHEMA,
+    forecast_series,
+    pilot_data,
+    round_numbers,
+)
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
-from headcount.display.report.pages.forecast import LARGE, SCHEMA, forecast_series, pilot_data, round_numbers
+from headcount.questions.compare import Comparison, Lead
 from headcount.support.words import named, percent, percent_range, plain, rough_chance
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from headcount import __version__
-from headcount.questions.forecast import Forecast
-from headcount.curves.predicted import PredictedCurve
-from headcount.errors import HeadcountError, silence
-from headcount.estimators import resolve
 from headcount.curves.favorability import Favorability
+from headcount.curves.predicted import PredictedCurve
 from headcount.display.report.contents import Contents, Reproduction, Table, findings_of
 from headcount.display.report.embedding import as_backtest, as_law, as_limits, as_table
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
+from headcount.errors import HeadcountError, silence
+from headcount.estimators import resolve
+from headcount.questions.forecast import Forecast
 from headcount.support.words import named, percent, percent_range
 
 Law = Favorability | PredictedCurve

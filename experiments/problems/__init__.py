@@ -1,0 +1,1 @@
+"""Random recognition problems whose truth is known."""

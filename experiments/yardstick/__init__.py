@@ -1,0 +1,1 @@
+"""The yardstick of the default: every method on the same pilots."""

@@ -1,0 +1,1 @@
+"""What answers look like: pictures, notebooks and the report."""

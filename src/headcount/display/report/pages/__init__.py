@@ -1,0 +1,1 @@
+"""What is on the page of each kind of answer; internal."""

@@ -1,0 +1,1 @@
+"""The default method: a likelihood fit that a learned network corrects."""

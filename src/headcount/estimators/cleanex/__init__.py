@@ -1,0 +1,1 @@
+"""CleaneX of paper 001, as published and fast."""

@@ -1,0 +1,1 @@
+"""What is expected of the number of rivals above a probe's mark: accuracy, the best m."""

@@ -1,0 +1,1 @@
+"""What a user asks, one question a file: forecast, compare, plan, gate, training, risk."""

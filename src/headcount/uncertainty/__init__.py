@@ -1,0 +1,1 @@
+"""How far a forecast may be off: resampling, the jackknife, back-tests, intervals."""
