@@ -1,4 +1,4 @@
-"""`headcount bench`: the published comparisons, one sub-command each."""
+"""`python -m experiments NAME`: one sub-command an experiment."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.errors import ParameterError
 
-bench_app = typer.Typer(
-    name="bench",
-    help="Run the published comparisons; results as JSON, CSV and pictures.",
+app = typer.Typer(
+    name="python -m experiments",
+    help="Run the experiments of the papers and our own; results as JSON, CSV and pictures.",
     epilog="A run that was stopped goes on where it was when it is started again.",
     no_args_is_help=True,
     rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
 )
 
 
-@bench_app.command()
+@app.command()
 @reads_pilot
 def table1(
     pilot: PilotFiles,
@@ -57,13 +58,13 @@ def table1(
 
     For example:
 
-    headcount bench table1 faces.npz --pilot-classes 100,400 --repeats 50
+    python -m experiments table1 faces.npz --pilot-classes 100,400 --repeats 50
     """
-    from experiments.methods import chosen
     from experiments.papers import table1 as experiment
+    from headcount.estimators.registry import resolve_all
 
     sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
-    fewer, wanted = _counts(fewer_repeats), chosen(names_of(methods))
+    fewer, wanted = _counts(fewer_repeats), resolve_all(names_of(methods))
     with terminal.progress("Running table1"):
         whole = pilot.load()
         settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
@@ -83,7 +84,7 @@ def table1(
     show(results, columns, names, paths, 1)
 
 
-@bench_app.command()
+@app.command()
 def telugu(
     folder: Annotated[Path, typer.Argument(help="Holds telugu_*.npz and telugu_truth.json.")],
     methods: Chosen = None,
@@ -93,10 +94,10 @@ def telugu(
     fresh: Fresh = False,
 ) -> None:
     """Forecast 400 Telugu characters from 20 and 100: Figure 2 of 003 and Table 1 of 004."""
-    from experiments.methods import chosen
     from experiments.papers import telugu as experiment
+    from headcount.estimators.registry import resolve_all
 
-    wanted = experiment.usual_methods() if methods is None else chosen(names_of(methods))
+    wanted = experiment.usual_methods() if methods is None else resolve_all(names_of(methods))
     inputs = [file.path for file in experiment.score_files(folder)]
     settings = settings_for("telugu", output, seed, jobs, fresh, inputs)
     with terminal.progress("Running telugu"):
@@ -109,7 +110,7 @@ def telugu(
     show(results, columns, names, paths, 3)
 
 
-@bench_app.command()
+@app.command()
 def classifiers(
     drawings: Annotated[
         Path,
@@ -126,10 +127,10 @@ def classifiers(
     fresh: Fresh = False,
 ) -> None:
     """Forecast classifiers that are trained again on more classes, marginal and not."""
-    from experiments.methods import chosen
     from experiments.papers import classifiers as experiment
+    from headcount.estimators.registry import resolve_all
 
-    wanted = chosen(names_of(methods))
+    wanted = resolve_all(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
     with terminal.progress("Running classifiers"):
         points = experiment.read_drawings(drawings)
@@ -152,7 +153,7 @@ def classifiers(
     show(results, columns, names, paths, 2)
 
 
-@bench_app.command()
+@app.command()
 def toy(
     repeats: Annotated[int, typer.Option(help="Random label sets for each k.")] = 20_000,
     output: Output = None,
@@ -172,7 +173,7 @@ def toy(
     show(results, columns, names, paths, 0)
 
 
-@bench_app.command()
+@app.command()
 def figure10(
     repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 30,
     bounded: Annotated[
@@ -195,7 +196,7 @@ def figure10(
     show(results, columns, names, paths, 1)
 
 
-@bench_app.command()
+@app.command()
 def cleanex(
     data: Annotated[
         Path | None,
@@ -227,13 +228,13 @@ def cleanex(
 
     For example:
 
-    headcount bench cleanex --parts d5 --repeats 3 --methods cleanex-fast,kde
+    python -m experiments cleanex --parts d5 --repeats 3 --methods cleanex-fast,kde
     """
-    from experiments.methods import chosen
     from experiments.papers import cleanex as experiment
     from experiments.papers import cleanex_figures, cleanex_populations
+    from headcount.estimators.registry import resolve_all
 
-    wanted = chosen(list(experiment.METHODS) if methods is None else names_of(methods))
+    wanted = resolve_all(list(experiment.METHODS) if methods is None else names_of(methods))
     run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
     pictures = cleanex_figures.pictures(run)
@@ -248,8 +249,8 @@ def cleanex(
     show(results, columns, names, paths, 2, results.details["groups"])
 
 
-@bench_app.command()
-def compare(
+@app.command()
+def yardstick(
     data: Annotated[
         Path | None,
         typer.Argument(
@@ -295,7 +296,7 @@ def compare(
 
     For example:
 
-    headcount bench compare --parts simulations --methods auto,regression --pilots 2
+    python -m experiments yardstick --parts simulations --methods auto,regression --pilots 2
     """
     from experiments.yardstick import figures, places
     from experiments.yardstick import yardstick as experiment
@@ -322,8 +323,8 @@ def compare(
     terminal.show_table(*table(results.details["targets"]), 2)
 
 
-bench_app.command()(coverage)
-bench_app.command()(calibration)
+app.command()(coverage)
+app.command()(calibration)
 
 
 def _whole(text: str, name: str) -> int:

@@ -14,31 +14,11 @@ import numpy as np
 from sklearn.base import clone
 
 from experiments.journal import Record
-from headcount.errors import HeadcountError, MissingExtraError, ParameterError, listening
-from headcount.estimators import METHODS, Extrapolator, resolve
+from headcount.errors import HeadcountError, MissingExtraError, listening
+from headcount.estimators import Extrapolator
 from headcount.pilot.pilot import Pilot
 
 Methods = Mapping[str, Extrapolator]
-
-
-def chosen(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
-    """Return estimators by name; all registered ones but the slow ones by default.
-
-    A name is what `headcount.estimators.resolve` takes, such as
-    ``probit-normal:prior_classes=1``.
-
-    Examples
-    --------
-    >>> chosen(["probit-normal:prior_classes=1"])
-    {'probit-normal:prior_classes=1': ProbitNormal(prior_classes=1)}
-    """
-    if names is None:
-        names = sorted(name for name, method in METHODS.items() if not method.slow)
-    if not names:
-        raise ParameterError("no method is named; leave --methods out for the usual ones.")
-    if len(set(names)) < len(names):
-        raise ParameterError("a method is named twice; name each once.")
-    return {name: resolve(name) for name in names}
 
 
 def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: int) -> Record:

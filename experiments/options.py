@@ -1,8 +1,7 @@
-"""Options and output that the commands of `headcount bench` share."""
+"""Options and output that the commands of `python -m experiments` share."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headcount.cli import terminal
+from headcount.cli.options import listed
 
 if TYPE_CHECKING:
     from experiments.results import Results
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option(help="Folder for the results; bench-results/NAME by default."),
+    typer.Option(help="Folder for the results; results/NAME by default."),
 ]
 Seed = Annotated[int, typer.Option(help="All random draws follow from it.")]
 Jobs = Annotated[int, typer.Option(help="Workers; 0 for one a core.")]
@@ -47,16 +47,11 @@ def settings_for(
     from experiments.runner import Settings
     from headcount.support.workers import thread_count
 
-    folder = Path("bench-results", bench) if output is None else output
+    folder = Path("results", bench) if output is None else output
     settings = Settings(folder, seed, jobs or thread_count(), fresh)
     settings.prepare()
     check_outputs(folder, bench, inputs, pictures)
     return settings
-
-
-def listed(text: str) -> list[str]:
-    """Split at commas, but not inside brackets, such as those of layers=(512,128)."""
-    return [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", text) if part.strip()]
 
 
 def names_of(methods: str | None) -> list[str] | None:

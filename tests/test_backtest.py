@@ -332,7 +332,7 @@ def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
 
 
 def test_coverage_by_hand(pilot):
-    from headcount.questions.risk.asymptotics import accuracy_standard_error
+    from headcount.uncertainty.asymptotics import accuracy_standard_error
     from headcount.uncertainty.error_model import MODEL
 
     found = backtest(pilot, method="probit-normal", repeats=6)

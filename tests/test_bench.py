@@ -145,10 +145,10 @@ def test_seeds_follow_from_every_part_and_from_nothing_else():
 
 
 def test_methods_may_be_named_with_options():
-    found = methods.chosen(["probit-normal:prior_classes=0.5", "probit-normal"])
+    found = registry.resolve_all(["probit-normal:prior_classes=0.5", "probit-normal"])
     assert found["probit-normal:prior_classes=0.5"].prior_classes == 0.5
     assert found["probit-normal"].prior_classes == 3.0
-    assert set(methods.chosen()) == set(METHODS) - {"cleanex", "cleanex-fast"}  # slow
+    assert set(registry.resolve_all()) == set(METHODS) - {"cleanex", "cleanex-fast"}  # slow
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_methods_may_be_named_with_options():
 )
 def test_methods_that_do_not_exist_are_refused(names, said):
     with pytest.raises(ParameterError, match=said):
-        methods.chosen(names)
+        registry.resolve_all(names)
 
 
 def test_stamp_changes_with_options_and_with_code(tmp_path, monkeypatch):

@@ -33,7 +33,7 @@ TABLE1 = ("table1", "pilot.npz", "--pilot-classes", "4,8", "--repeats", 2, *SMAL
 def test_table1_command(run, tmp_path):
     code, out, err = run(*TABLE1, "--probes-per-class", 2)
     assert (code, err) == (0, "")
-    home = tmp_path / "bench-results" / "table1"
+    home = tmp_path / "results" / "table1"
     found = json.loads((home / "table1.json").read_text())
     assert found["options"]["probes_per_class"] == 2
     assert found["options"]["n_probes"] == 24
@@ -58,7 +58,7 @@ def test_committed_results_are_never_the_default(run, here, tmp_path, monkeypatc
     assert (code, err) == (0, "")
     assert [path.name for path in kept.iterdir()] == ["table1.json"]
     assert (kept / "table1.json").read_text() == "committed"
-    assert (tmp_path / here / "bench-results" / "table1" / "table1.json").exists()
+    assert (tmp_path / here / "results" / "table1" / "table1.json").exists()
 
 
 def test_telugu_command(run, folder, tmp_path):

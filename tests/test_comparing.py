@@ -152,7 +152,7 @@ def test_the_correlation_of_errors_follows_the_formula():
 @QUIET
 @pytest.mark.parametrize("alike", [True, False])
 def test_a_difference_far_beyond_the_pilot_is_covered_and_pairing_of_like_systems_narrows_it(alike):
-    """At five times the pilot's classes, truth from theory; `benchmarks/pairs.py` does it at large.
+    """At five times the pilot's classes, truth from theory; `experiments/coverage/pairs.py` does it at large.
 
     Of four 90% intervals at least two hold the truth with a chance of 99.6%. Errors correlated by
     r make a difference narrower by sqrt(1 - r): 0.7 for the 0.5 usual here; nothing shared leaves

@@ -397,7 +397,7 @@ def scored():
 
 
 def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
-    from headcount.questions.risk.asymptotics import (
+    from headcount.uncertainty.asymptotics import (
         accuracy_forecast_error,
         accuracy_standard_error,
     )

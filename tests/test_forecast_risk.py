@@ -6,13 +6,13 @@ import pytest
 from headcount import AssumptionWarning, ExtrapolationWarning, Favorability, ParameterError, Pilot
 from headcount.errors import UnsupportedError
 from headcount.estimators import Regression, SplineRegression
-from headcount.questions.risk.asymptotics import curve_covariance, standard_errors
 from headcount.questions.risk.costs import as_cost
 from headcount.questions.risk.delta import DeltaMethod
 from headcount.questions.risk.forecasting import forecast_risk
 from headcount.questions.risk.moments import PolynomialFit
 from headcount.questions.risk.observed import observe_risk
 from headcount.questions.risk.regression import MixtureFit
+from headcount.uncertainty.asymptotics import curve_covariance, standard_errors
 from risk_pilots import small_pilot
 
 BEYOND = np.array([100.0, 1000.0, 10_000.0])

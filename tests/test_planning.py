@@ -220,7 +220,7 @@ def test_ways_out():
 @QUIET
 @pytest.mark.parametrize("method, pilots", [("exponential", 4), ("auto", 2)])
 def test_pilots_of_the_planned_size_know_as_much_as_planned(method, pilots):
-    # Widths are estimated from 80 classes: within a quarter (`benchmarks/plans.py`: with auto 0.89
+    # Widths are estimated from 80 classes: within a quarter (`experiments/coverage/plans.py`: with auto 0.89
     # to 1.04 of what was asked for here). Of four 90% intervals at least two hold the truth with a
     # chance of 99.6%, of two at least one with 99%.
     k, wanted, options = 300, 0.05, {"sigma": 0.6, "probes_per_class": 2}

@@ -13,7 +13,7 @@ from headcount.estimators.regression import curve_rows, fit_mixture
 from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
 from headcount.questions.risk import as_cost, observed_risk
 from headcount.questions.risk import jackknife as module
-from headcount.questions.risk.asymptotics import (
+from headcount.uncertainty.asymptotics import (
     accuracy_forecast_error,
     accuracy_standard_error,
     asymptotic_interval,
@@ -26,7 +26,7 @@ from headcount.questions.risk.asymptotics import (
     sup_error,
     sup_error_bound,
 )
-from headcount.questions.risk.jackknife import Jackknife
+from headcount.uncertainty.jackknife import Jackknife
 
 
 def small_pilot(rng, n_classes, rule, average="macro"):
@@ -188,7 +188,7 @@ def test_part_of_the_pairs_stands_for_all(monkeypatch):
 def test_standard_errors_say_how_much_the_curve_varies(n_dims, sigma, hierarchy):
     # 800 pilots tell their spread to 1 / sqrt(1600) = 2.5%; every tenth gives standard errors, whose
     # mean is known better than that. The excess left over is a few per cent at most
-    # (benchmarks/asymptotics.py), so that 10% is a bound with room. The jackknife without the
+    # (experiments/coverage/asymptotics.py), so that 10% is a bound with room. The jackknife without the
     # correction fails it.
     k = np.array([2, 20, 60, 100, 140, 180])
     risks, found, plain = [], [], []

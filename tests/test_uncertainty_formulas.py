@@ -13,7 +13,7 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.questions.risk.asymptotics import accuracy_standard_error
+from headcount.uncertainty.asymptotics import accuracy_standard_error
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 from headcount.uncertainty.error_model import ErrorModel
 from headcount.uncertainty.intervals import KINDS, NOISE, RIDGE, Uncertainty, assess

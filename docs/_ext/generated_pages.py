@@ -182,13 +182,13 @@ def module_page(module: ModuleType, elsewhere: dict[str, Any]) -> str:
 
 def result_pages() -> dict[str, str]:
     """Return the page on benchmarks, kept beside their results."""
-    text = (DOCS.parent / "benchmarks/results/README.md").read_text(encoding="utf-8")
+    text = (DOCS.parent / "experiments/results/README.md").read_text(encoding="utf-8")
     return {"results": text.replace("](../../docs/", "](../")}
 
 
 def _lead_inside(app: Any, name: str, source: list[str]) -> None:
     """Turn links to files of the repository into links to the pages made of them."""
-    source[0] = source[0].replace("](../benchmarks/results/README.md)", "](generated/results.md)")
+    source[0] = source[0].replace("](../experiments/results/README.md)", "](generated/results.md)")
 
 
 def _write(app: Any) -> None:

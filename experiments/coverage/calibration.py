@@ -15,6 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.coverage import coverage as shared
 from experiments.coverage.calibration_fit import (
     BOUNDS,
@@ -38,14 +40,12 @@ from experiments.coverage.records import (
     mark,
 )
 from experiments.journal import Record
-from experiments.methods import chosen
 from experiments.problems.families import HELD_OUT, draw
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct
-from numpy.typing import NDArray
-
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
+from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
 from headcount.uncertainty.error_model import ErrorModel
 
@@ -85,7 +85,7 @@ def calibration(
     settings : Settings
         Where to write, seed and workers.
     method : str
-        Whose errors; options may follow, as for `experiments.methods.chosen`.
+        Whose errors; options may follow, as for `headcount.estimators.registry.resolve_all`.
     problems, held_out : int
         Random problems to learn from, and of the families held out to test on.
     n_classes : int, optional
@@ -104,7 +104,7 @@ def calibration(
         constants are under ``model`` in the details, with those that could go no further under
         ``at_limit``; ``misses_by_accuracy`` tells truths below intervals from those above.
     """
-    (estimator,) = chosen([method]).values()
+    (estimator,) = resolve_all([method]).values()
     number = whole_number(problems, "--problems", LEAST_PROBLEMS)
     tests = whole_number(held_out, "--held-out", 0)
     own = mark(estimator, DRAWN_BY)

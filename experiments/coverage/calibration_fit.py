@@ -25,12 +25,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from experiments.coverage.records import CONFIDENCE, errors_of
-from experiments.journal import Record
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logit, ndtri
 
+from experiments.coverage.records import CONFIDENCE, errors_of
+from experiments.journal import Record
 from headcount.support.validation import whole_number
 from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel, on_scale, slope
 

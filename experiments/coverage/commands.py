@@ -1,4 +1,4 @@
-"""`headcount bench coverage` and `calibration`: how far intervals can be trusted."""
+"""`python -m experiments coverage` and `calibration`: how far intervals can be trusted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from experiments.options import (
     Fresh,
     Jobs,
@@ -16,7 +17,6 @@ from experiments.options import (
     settings_for,
     show,
 )
-
 from headcount.cli import terminal
 from headcount.errors import ParameterError
 from headcount.support.words import counted
@@ -69,7 +69,7 @@ def coverage(
 
     For example:
 
-    headcount bench coverage --families simulations --repeats 48
+    python -m experiments coverage --families simulations --repeats 48
     """
     from experiments.coverage import coverage as experiment
     from experiments.coverage import pilots

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from experiments.coverage.picture import SIDEWAYS, CoverageDisplay, ratio_axis
 from experiments.coverage.pilots import (
     NAME,
     RATIOS,
@@ -40,13 +42,11 @@ from experiments.coverage.records import (
 )
 from experiments.figures import COLOURS, GREY, MARKERS, new_figure, plain
 from experiments.journal import Record
-from experiments.methods import chosen
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-
-from headcount.display.plots.coverage import SIDEWAYS, CoverageDisplay, ratio_axis
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
+from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
 from headcount.uncertainty.error_model import ErrorModel
 
@@ -83,7 +83,7 @@ def coverage(
     names : sequence of str, optional
         Families; by default all that there are data for.
     method : str
-        Whose forecasts; options may follow, as for `experiments.methods.chosen`.
+        Whose forecasts; options may follow, as for `headcount.estimators.registry.resolve_all`.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
         720 simulated ones and 150 of each real set.
@@ -97,7 +97,7 @@ def coverage(
     Results
         A row for each family and ratio, over all its settings, and one for each setting and ratio.
     """
-    (estimator,) = chosen([method]).values()
+    (estimator,) = resolve_all([method]).values()
     wanted = families(names, data)
     pairs = [
         (setting, repeat)

@@ -9,11 +9,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.journal import Record
 from experiments.papers.pilots import digest
 from experiments.runner import seed_for
-from numpy.typing import NDArray
-
 from headcount import simulate
 from headcount.curves.observed import observe
 from headcount.errors import ParameterError

@@ -18,10 +18,10 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from experiments.journal import Record
-from experiments.methods import rounded, stamp
 from numpy.typing import NDArray
 
+from experiments.journal import Record
+from experiments.methods import rounded, stamp
 from headcount.curves.observed import observe
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
@@ -49,8 +49,8 @@ CODE = (
     "headcount.uncertainty.resampling",
     "headcount.curves.observed",
     "headcount.uncertainty.intervals",
-    "headcount.questions.risk.asymptotics",
-    "headcount.questions.risk.jackknife",
+    "headcount.uncertainty.asymptotics",
+    "headcount.uncertainty.jackknife",
 )
 
 

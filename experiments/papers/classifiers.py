@@ -17,16 +17,17 @@ from typing import Any
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.figures import COLOURS, GREY, list_axis, new_figure
 from experiments.journal import Record
-from experiments.methods import Methods, asked, chosen, rounded, stamp, summarised
+from experiments.methods import Methods, asked, rounded, stamp, summarised
 from experiments.papers.learners import LEARNERS, signature
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
-from numpy.typing import NDArray
-
 from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError
+from headcount.estimators.registry import resolve_all
 from headcount.pilot.loading.safe_arrays import existing, read_npz
 from headcount.pilot.pilot import Pilot
 from headcount.support.validation import whole_number
@@ -122,7 +123,7 @@ def classifiers(
         accuracy on the pilot's classes alone of the one trained on the many, minus that of the one
         trained on the few. It is zero for a marginal classifier.
     """
-    methods = chosen() if methods is None else methods
+    methods = resolve_all() if methods is None else methods
     _check(drawings, few, many, repeats, train)
     places = [(name, repeat) for name in learners for repeat in range(repeats)]
     mark = _mark(methods)

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.journal import Record
-from experiments.methods import Methods, asked, asked_together, chosen, rounded, stamp
+from experiments.methods import Methods, asked, asked_together, rounded, stamp
 from experiments.papers.cleanex_populations import (
     FACES,
     LAWS,
@@ -33,10 +35,9 @@ from experiments.papers.cleanex_populations import (
 )
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
-from numpy.typing import NDArray
-
 from headcount.curves.observed import observe
 from headcount.estimators import Extrapolator
+from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
 from headcount.support.words import counted
 
@@ -105,7 +106,7 @@ def cleanex(
         A row for each population, k1 and method; the means over the populations of a part, with
         their standard errors, are under ``groups`` in the details.
     """
-    methods = chosen(METHODS) if methods is None else methods
+    methods = resolve_all(METHODS) if methods is None else methods
     repeats = whole_number(repeats, "--repeats", 1)
     wanted = chosen_parts(parts, faces)
     pairs = places(sources(wanted, faces, n_classes, decoding_classes, laws), pilot_classes)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+
 from experiments.figures import (
     COLOURS,
     GREY,

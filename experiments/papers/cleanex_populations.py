@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.papers.pilots import digest, parts_to_run
-from experiments.runner import seed_for
 from numpy.typing import NDArray
 
+from experiments.papers.pilots import digest, parts_to_run
+from experiments.runner import seed_for
 from headcount import simulate
 from headcount.curves.observed import observe
 from headcount.errors import ParameterError

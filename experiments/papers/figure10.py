@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from experiments.figures import COLOURS, GREY, TRUTH, count_axis, new_figure, plain
 from experiments.journal import Record
 from experiments.methods import rounded, summarised
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-
 from headcount.estimators import SplineRegression
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.theory import IsotropicGaussian

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from experiments.runner import seed_for
 
+from experiments.runner import seed_for
 from headcount.errors import ParameterError
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from experiments.figures import (
     COLOURS,
     GREY,
@@ -24,14 +25,14 @@ from experiments.figures import (
     plain,
 )
 from experiments.journal import Record
-from experiments.methods import Methods, asked, chosen, rounded, stamp, summarised
+from experiments.methods import Methods, asked, rounded, stamp, summarised
 from experiments.papers.pilots import digest, thinned
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-
 from headcount.curves.observed import observe
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
+from headcount.estimators.registry import resolve_all
 from headcount.pilot.pilot import Pilot
 from headcount.support.validation import whole_number
 
@@ -94,7 +95,7 @@ def table1(
     Results
         A row for each method and k1: mean forecast, bias, sd and RMSE against the whole set.
     """
-    methods = chosen() if methods is None else methods
+    methods = resolve_all() if methods is None else methods
     fewer = dict(fewer or {})
     whole = thinned(pilot, probes_per_class, settings.seed)
     sizes = sorted(set(pilot_classes))

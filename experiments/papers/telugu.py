@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from experiments.figures import COLOURS, GREY, TRUTH, list_axis, new_figure
 from experiments.journal import Record
-from experiments.methods import Methods, asked, chosen, rounded, stamp
+from experiments.methods import Methods, asked, rounded, stamp
 from experiments.papers.pilots import digest
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-
 from headcount.curves.observed import observe
 from headcount.errors import DataError
+from headcount.estimators.registry import resolve_all
 from headcount.pilot.loading import load
 from headcount.pilot.loading.safe_arrays import existing, read_text
 
@@ -119,7 +119,7 @@ def _truths(path: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
 
 def usual_methods() -> Methods:
     """Return all registered methods, and kde with the other bandwidth of the authors' R code."""
-    return chosen() | chosen(["kde:bandwidth=bcv"])
+    return resolve_all() | resolve_all(["kde:bandwidth=bcv"])
 
 
 def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) -> Results:

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from experiments.figures import COLOURS, GREY, new_figure, plain
 from experiments.journal import Record
 from experiments.methods import rounded
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
-
 from headcount.simulate.theory import BivariateNormal
 from headcount.support import validation
 

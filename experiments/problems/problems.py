@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.problems import points as points
 from experiments.problems import scores as scoring
 from experiments.problems import worlds as worlds
 from experiments.problems.families import FAMILIES, HELD_OUT, SHARES, TRAINING, Problem, draw
 from experiments.problems.worlds import Draws, World, torch_module
-from numpy.typing import NDArray
-
 from headcount.errors import ParameterError
 from headcount.support import validation
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from experiments.problems.families import SPARSE, Problem
 
+from experiments.problems.families import SPARSE, Problem
 from headcount.errors import MissingExtraError
 
 HIDDEN = 32  # units of the random map that bends a manifold

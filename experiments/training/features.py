@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from experiments.problems.worlds import torch_module
 
+from experiments.problems.worlds import torch_module
 from headcount.estimators.auto import features as plain
 from headcount.estimators.probit_normal import ProbitNormal
 

@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from experiments.problems import problems
 from experiments.problems import scores as scoring
 from experiments.problems.families import PLAIN, Problem
 from experiments.problems.worlds import torch_module
 from experiments.training import features
 from experiments.training import network as network
-
 from headcount.estimators.auto.features import RATIOS, class_counts
 from headcount.estimators.auto.network import FILE
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.problems.worlds import torch_module
 
+from experiments.problems.worlds import torch_module
 from headcount.estimators.auto.features import N_FEATURES, N_GLOBALS, N_LOSSES, RATIOS
 
 WIDTHS = {"probe": 128, "found": 64, "context": 64, "second": 160, "last": 256}

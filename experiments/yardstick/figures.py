@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from experiments.figures import COLOURS, GREY, error_axis, list_axis, new_figure
 from experiments.results import Results
 from experiments.yardstick.places import HELD_OUT, PROBLEMS, REAL, SIMULATIONS

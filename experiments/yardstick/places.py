@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.papers import cleanex_populations as populations
 from experiments.papers.cleanex_populations import LAWS, Source
 from experiments.papers.pilots import digest, parts_to_run
 from experiments.problems.families import HELD_OUT as HELD_OUT_FAMILIES
 from experiments.problems.families import TRAINING, draw
 from experiments.runner import seed_for
-from numpy.typing import NDArray
-
 from headcount.pilot.loading import load
 from headcount.pilot.loading.safe_arrays import existing
 from headcount.pilot.pilot import Pilot
@@ -56,7 +56,7 @@ FILES = (
     "telugu_logistic_100",
     "telugu_svm_100",
 )
-FACES = "lfw_dlib_pairs"  # its pilots are those of `headcount bench cleanex`
+FACES = "lfw_dlib_pairs"  # its pilots are those of `python -m experiments cleanex`
 # (c)
 FIRST_SEED = 3_000_000  # below lie the seeds of problems that methods and intervals learn from
 SEEDS_A_RUN, SEEDS_A_FAMILY = 100_000, 1000
@@ -97,7 +97,7 @@ class Place:
     pilots : int
         How many are drawn.
     source : Source, optional
-        Where populations that `headcount bench cleanex` has too come from.
+        Where populations that `python -m experiments cleanex` has too come from.
     file, mark : str
         Where a real set is read from, and a mark of what is in there.
     """
@@ -119,7 +119,7 @@ class Place:
 
     @property
     def other_key(self) -> str | None:
-        """What the same pilots are called by in the journal of `headcount bench cleanex`."""
+        """What the same pilots are called by in the journal of `python -m experiments cleanex`."""
         if self.source is None:
             return None
         return f"{populations.NAME}/{self.source.key}/{self.k1}"

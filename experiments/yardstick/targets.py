@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.methods import rounded
 from experiments.yardstick.places import HELD_OUT, PARTS, PROBLEMS, REAL, SIMULATIONS
 from experiments.yardstick.tasks import ORACLE
-from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]

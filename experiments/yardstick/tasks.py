@@ -13,7 +13,6 @@ from experiments.journal import Record
 from experiments.methods import Methods, asked, asked_together, rounded, stamp
 from experiments.runner import AGAIN, Task, seed_for
 from experiments.yardstick.places import NAME, Case, Place, case, code_mark
-
 from headcount.estimators import Extrapolator
 
 ORACLE = "oracle"

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from experiments.journal import Record
-from experiments.methods import Methods, chosen, rounded
+from experiments.methods import Methods, rounded
 from experiments.results import Results
 from experiments.runner import JOURNAL, Settings, conduct
 from experiments.yardstick import targets as judge
@@ -35,8 +36,8 @@ from experiments.yardstick.places import (
 )
 from experiments.yardstick.targets import AUTO, CLEANEX, Stratum
 from experiments.yardstick.tasks import ORACLE, Job, tasks
-
 from headcount.errors import DataError, ParameterError
+from headcount.estimators.registry import resolve_all
 from headcount.pilot.loading.safe_arrays import existing, read_text
 from headcount.support.validation import whole_number
 
@@ -53,7 +54,7 @@ def methods_named(names: Sequence[str]) -> dict[str, Any]:
     """Return estimators by name; "auto" is the learned default, whatever the default may be."""
     from headcount.estimators.auto.auto import Auto
 
-    return {name: Auto() if name == AUTO else held for name, held in chosen(names).items()}
+    return {name: Auto() if name == AUTO else held for name, held in resolve_all(names).items()}
 
 
 def compare(
@@ -87,9 +88,9 @@ def compare(
     pilots : int, optional
         Pilots of each place, at most.
     kept : sequence of path, optional
-        Journals of other runs, of `headcount bench cleanex` or of this command, that hold rows of
+        Journals of other runs, of `python -m experiments cleanex` or of this command, that hold rows of
         CleaneX for the same pilots; those are not done again. By default ``cleanex.jsonl`` in the
-        folder of the results and the journal of `headcount bench cleanex` beside that folder.
+        folder of the results and the journal of `python -m experiments cleanex` beside that folder.
     places : sequence of Place, optional
         In place of all those of the parts.
 
@@ -189,7 +190,7 @@ def _to_run(
     }
     own = place.part in (PROBLEMS, HELD_OUT)
     if not named and not own and not any(is_kept(name) for name in CLEANEX):
-        found |= chosen([STAND_IN])
+        found |= resolve_all([STAND_IN])
     return found
 
 

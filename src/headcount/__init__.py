@@ -28,7 +28,7 @@ def _homes() -> dict[str, str]:
 # Loaded on first use, so that the command line answers --help and completes words without numba
 # and scikit-learn.
 _HOMES = _homes()
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

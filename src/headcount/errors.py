@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -57,6 +57,13 @@ class AssumptionWarning(HeadcountWarning):
 
 _heard: ContextVar[tuple[list[str], ...]] = ContextVar("heard", default=())
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
+# How our own texts are put to people: with their nouns, see `headcount.support.words.speaking`.
+phrasing: ContextVar[Callable[[str], str]] = ContextVar("phrasing", default=str)
+
+
+def spoken(text: str) -> str:
+    """Return one of our own texts as it is put to people here and now."""
+    return phrasing.get()(text)
 
 
 def warn(message: str, category: type[HeadcountWarning]) -> None:
@@ -69,8 +76,6 @@ def warn(message: str, category: type[HeadcountWarning]) -> None:
     here = str(Path(__file__).parent)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1
-    from headcount.support.words import spoken  # late: it raises errors of this file
-
     warnings.warn(spoken(message), category, stacklevel=level)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from experiments.app import bench_app
 
 from headcount import __version__
 from headcount.cli import terminal
@@ -62,8 +61,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(bench_app, name="bench")
 
 
 @app.callback(invoke_without_command=True)
@@ -276,8 +273,8 @@ def demo(
     )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+def main(argv: list[str] | None = None, commands: typer.Typer = app) -> int:
+    """Run a command line and return its exit code.
 
     0 done, 1 the gate found it not good enough and nothing else, 2 no answer (bad input, an output
     that cannot be written, a mistake of ours), 130 interrupted, 141 nobody reads the answer any
@@ -285,7 +282,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     try:
         with terminal.spoken_warnings():
-            code = app(args=argv, prog_name="headcount", standalone_mode=False)
+            code = commands(args=argv, prog_name=commands.info.name, standalone_mode=False)
         terminal.put("", flush=True)  # an answer that cannot be printed is none
         return int(code or 0)
     except (typer.Abort, KeyboardInterrupt):
@@ -299,13 +296,13 @@ def main(argv: list[str] | None = None) -> int:
             raise
         return UNREAD
     except Exception as error:
-        return _failed(error)
+        return _failed(error, str(commands.info.name))
     finally:
         terminal.settle(sys.stdout)
 
 
-def run() -> None:
-    """Entry point of the `headcount` command."""
+def run(commands: typer.Typer = app) -> None:
+    """Entry point of the `headcount` command, and of others that behave alike."""
     if sys.stderr is None:  # closed, and the next file opened would be in its place
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
@@ -317,7 +314,7 @@ def run() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _unwind)
-    sys.exit(main())
+    sys.exit(main(commands=commands))
 
 
 def _unwind(number: int, _: object) -> None:
@@ -326,7 +323,7 @@ def _unwind(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception, name: str) -> int:
     """Say in one sentence what went wrong, whatever it was, and return the exit code."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
@@ -334,7 +331,7 @@ def _failed(error: Exception) -> int:
         message = str(error.format_message()).strip().rstrip(".")
         if not message:  # no command at all: the help has been printed
             return 0
-        terminal.complain("error", f"{message}; see headcount --help.")
+        terminal.complain("error", f"{message}; see {name} --help.")
     elif isinstance(error, HeadcountError):
         terminal.complain("error", str(error))
     elif isinstance(error, OSError):

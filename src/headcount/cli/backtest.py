@@ -25,6 +25,7 @@ from headcount.cli.options import (
     check_error_rate,
     check_plot,
     check_report,
+    listed,
     one_format,
     reads_pilot,
     write_page,
@@ -123,16 +124,14 @@ def _tried(
     data: Pilot, method: str, settings: dict[str, Any], seed: int
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
-    from experiments.methods import chosen
-    from experiments.options import listed
-
+    from headcount.estimators.registry import resolve_all
     from headcount.uncertainty.backtest import backtest as make_backtest
 
     named = listed(method)
     if not named or (ALL in named and len(named) > 1):
         raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
     found, refused = [], {}
-    for name in chosen(None if named == [ALL] else named):
+    for name in resolve_all(None if named == [ALL] else named):
         try:
             result = make_backtest(data, method=name, random_state=seed, **settings)
         except ParameterError:

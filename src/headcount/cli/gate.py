@@ -28,9 +28,10 @@ from headcount.errors import (
     HeadcountError,
     ParameterError,
     listening,
+    spoken,
 )
 from headcount.support.output import write_text
-from headcount.support.words import plain, spoken
+from headcount.support.words import plain
 
 if TYPE_CHECKING:
     from headcount.questions.forecast import Forecast

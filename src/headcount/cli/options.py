@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -258,3 +259,8 @@ def write_page(
     how = of_command(context, names)
     with doing(f"Writing {report.name}"):
         write_report(report, result, sources=names, reproduction=how, **more)
+
+
+def listed(text: str) -> list[str]:
+    """Split at commas, but not inside brackets, such as those of layers=(512,128)."""
+    return [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", text) if part.strip()]

@@ -16,8 +16,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from headcount.errors import OutputError
-from headcount.support.words import plain, spoken
+from headcount.errors import OutputError, spoken
+from headcount.support.words import plain
 from headcount.support.workers import doing, watching
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import ParameterError
 from headcount.metrics import hypergeometric
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
+from headcount.support.grids import class_counts_within
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ class Observed:
 
     def median_rank(self, k: Any) -> Floats:
         """Smallest m for which the true class is among the best m of k at least half the time."""
-        counts = self._counts(k)
+        counts = class_counts_within(k, self.n_classes)
         found = np.array([self._median_rank(int(count)) for count in counts.ravel()])
         return found.reshape(counts.shape)
 
@@ -106,20 +106,11 @@ class Observed:
                 low = middle + 1
         return float(low)
 
-    def _counts(self, k: Any) -> NDArray[np.int64]:
-        counts = validation.class_counts(k)
-        if (counts > self.n_classes).any():
-            raise ParameterError(
-                f"the pilot has {self.n_classes:,} classes, so nothing was observed at "
-                f"{int(counts.max()):,}; use a forecast for more."
-            )
-        return counts.astype(np.int64)
-
     def _both(
         self, rows: tuple[LossRows, LossRows], k: Any, average: Callable[..., float]
     ) -> tuple[Floats, Floats]:
         """Averages over the rows of the most and of the fewest losses."""
-        counts = self._counts(k)
+        counts = class_counts_within(k, self.n_classes)
         fewest, most = rows
         upper = self._evaluate(fewest, counts, average)
         return upper if most is fewest else self._evaluate(most, counts, average), upper

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -100,6 +100,26 @@ def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extr
             f"name and only store them ({_one_line(error)})."
         ) from error
     return copy
+
+
+def resolve_all(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
+    """Return estimators by name; all registered ones but the slow ones by default.
+
+    A name is what `resolve` takes, such as
+    ``probit-normal:prior_classes=1``.
+
+    Examples
+    --------
+    >>> resolve_all(["probit-normal:prior_classes=1"])
+    {'probit-normal:prior_classes=1': ProbitNormal(prior_classes=1)}
+    """
+    if names is None:
+        names = sorted(name for name, method in METHODS.items() if not method.slow)
+    if not names:
+        raise ParameterError("no method is named; leave --methods out for the usual ones.")
+    if len(set(names)) < len(names):
+        raise ParameterError("a method is named twice; name each once.")
+    return {name: resolve(name) for name in names}
 
 
 def name_of(method: str | Extrapolator) -> str:

@@ -178,3 +178,15 @@ def mean_reciprocal(losses, weights, n, m):
             mean = -np.expm1(none) / expected
         total += weights[i] * mean
     return total
+
+
+@njit(nogil=True, cache=True)
+def fill_place_chances(k, n_classes, chances):
+    """Write the chance that the class at each place is the best wrong one among k classes."""
+    if k < 2:
+        chances[:] = 0.0
+        return
+    chance = (k - 1.0) / (n_classes - 1.0)
+    for j in range(n_classes - 1):
+        chances[j] = chance
+        chance *= max(n_classes - k - j, 0) / max(n_classes - 2.0 - j, 1.0)

@@ -19,14 +19,13 @@ from headcount.estimators import Extrapolator, resolve
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.questions.forecast import Forecast, forecast
-from headcount.questions.risk.costs import as_cost
-from headcount.questions.risk.jackknife import Jackknife
 from headcount.support.grids import asked_classes, curve_classes
 from headcount.support.output import as_frame
 from headcount.support.words import Nouns, about, named, percent, plain, rough_chance
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import HALVES, LEAST_HALF, points
 from headcount.uncertainty.error_model import off_scale, on_scale, slope
+from headcount.uncertainty.jackknife import Jackknife
 from headcount.uncertainty.resampling import refits
 
 if TYPE_CHECKING:
@@ -354,7 +353,7 @@ def compare(
     correlation is taken for the errors of shape, which no pilot shows: those of systems that err
     on the same classes are at least as much alike. In earlier simulations of 67 pairs, errors of
     similar systems were correlated by 0.95 where this finds 0.87, those of unlike ones by 0.2 where
-    it finds none; what intervals then hold is in `benchmarks/pairs.py`. Classes that only happen to
+    it finds none; what intervals then hold is in `experiments/coverage/pairs.py`. Classes that only happen to
     bear the same names do no harm, for the correlation found is then near zero.
 
     The interval of a crossing holds the numbers of classes at which the interval of the
@@ -480,7 +479,7 @@ def _shares(
         order = np.argsort(pilot.class_names, kind="stable")
         inside = np.unique(np.geomspace(2, pilot.n_classes - 1, INSIDE).round().astype(np.int64))
         try:
-            singles = Jackknife(pilot, as_cost("zero-one", pilot)).without_one(inside)[order]
+            singles = Jackknife(pilot).without_one(inside)[order]
             drawn = refits(
                 pilot,
                 estimator,

@@ -48,6 +48,7 @@ from headcount.support.words import (
     speaking,
 )
 from headcount.support.workers import doing
+from headcount.uncertainty.asymptotics import accuracy_error, asymptotic_interval
 from headcount.uncertainty.backtest import Backtest, hide_classes, with_coverage
 from headcount.uncertainty.intervals import KINDS, Uncertainty, assess
 from headcount.uncertainty.limits import Limits, ladder, moved_alike
@@ -372,8 +373,6 @@ class Forecast:
         if validation.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
             limits = self._band(k, kind, probes_per_class)
             return None if limits is None else tuple(_plain(limit) for limit in limits)
-        from headcount.questions.risk.asymptotics import accuracy_error, asymptotic_interval
-
         if kind != "expected" or self._fitted is None:
             raise UnsupportedError(
                 "asymptotic intervals are for the expected accuracy, of a forecast that was made "

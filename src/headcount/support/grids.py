@@ -37,6 +37,17 @@ def asked_classes(classes: Any) -> tuple[int, ...]:
     return tuple(int(k) for k in asked)
 
 
+def class_counts_within(k: Any, n_classes: int) -> NDArray[np.int64]:
+    """Return numbers of classes, refused where they exceed those of the pilot."""
+    counts = validation.class_counts(k)
+    if (counts > n_classes).any():
+        raise ParameterError(
+            f"the pilot has {n_classes:,} classes, so nothing was observed at "
+            f"{int(counts.max()):,}; use a forecast for more."
+        )
+    return counts.astype(np.int64)
+
+
 def whole_count(value: Any, name: str) -> int:
     """Return a number of classes or probes read from a file, refused past what anyone has.
 

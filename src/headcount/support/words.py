@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from headcount.errors import HeadcountError, ParameterError
+from headcount.errors import HeadcountError, ParameterError, phrasing, spoken
 
 # A pilot of K classes says nothing of a capacity past so many times K.
 MOST_SAID = 10_000
@@ -297,9 +296,6 @@ class Nouns:
 OURS = Nouns()
 
 
-_words: ContextVar[Callable[[str], str]] = ContextVar("words", default=str)
-
-
 @contextmanager
 def speaking(nouns: Nouns, keep: Iterable[str] = ()) -> Iterator[None]:
     """Use these nouns in what is `spoken` inside, and in errors that leave it.
@@ -307,19 +303,14 @@ def speaking(nouns: Nouns, keep: Iterable[str] = ()) -> Iterator[None]:
     Names of files and the like are left alone if they are in `keep`.
     """
     kept = tuple(keep)
-    token = _words.set(lambda text: nouns.rename(text, kept))
+    token = phrasing.set(lambda text: nouns.rename(text, kept))
     try:
         yield
     except HeadcountError as error:
         error.args = (spoken(str(error)),)
         raise
     finally:
-        _words.reset(token)
-
-
-def spoken(text: str) -> str:
-    """Return one of our own texts as it is put to people here and now."""
-    return _words.get()(text)
+        phrasing.reset(token)
 
 
 def _noun(text: str, name: str, usual: tuple[str, ...]) -> tuple[str, str]:

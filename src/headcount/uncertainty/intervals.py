@@ -63,6 +63,7 @@ from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import MOST_CLASSES
 from headcount.support.workers import doing
+from headcount.uncertainty.asymptotics import accuracy_standard_error
 from headcount.uncertainty.error_model import (
     MODEL,
     STATED_MODEL,
@@ -169,8 +170,6 @@ def of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floa
 def standard_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
     """Return the standard error of the observed accuracy, and whether rivals are in it."""
     if pilot.has_scores:
-        from headcount.questions.risk.asymptotics import accuracy_standard_error
-
         try:
             return accuracy_standard_error(pilot, k), True
         except UnsupportedError:

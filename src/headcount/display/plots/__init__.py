@@ -10,7 +10,6 @@ from headcount.display.plots.capacity import CapacityDisplay
 from headcount.display.plots.classes import ClassesDisplay
 from headcount.display.plots.cmc import CMCDisplay
 from headcount.display.plots.comparison import ComparisonDisplay, LeadDisplay
-from headcount.display.plots.coverage import CoverageDisplay
 from headcount.display.plots.discriminability import DiscriminabilityDisplay
 from headcount.display.plots.display import Display
 from headcount.display.plots.reversed_roc import ReversedROCDisplay
@@ -26,7 +25,6 @@ __all__ = [
     "CapacityDisplay",
     "ClassesDisplay",
     "ComparisonDisplay",
-    "CoverageDisplay",
     "DiscriminabilityDisplay",
     "Display",
     "LeadDisplay",

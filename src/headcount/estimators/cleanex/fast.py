@@ -56,7 +56,7 @@ class CleaneXFast(TrainedOnCurve):
       eight starts, which agree on the pilot and differ beyond it.
 
     In the simulations of the paper its errors are those of `CleaneX` within noise; see
-    `benchmarks/results/cleanex`.
+    `experiments/results/cleanex`.
 
     Parameters
     ----------

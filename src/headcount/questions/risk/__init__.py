@@ -3,8 +3,8 @@
 from headcount.questions.risk.answers import RiskCurve, RiskForecast
 from headcount.questions.risk.cost_files import load_cost
 from headcount.questions.risk.costs import Cost, as_cost
+from headcount.questions.risk.covariance import curve_covariance
 from headcount.questions.risk.forecasting import forecast_risk
-from headcount.questions.risk.jackknife import curve_covariance
 from headcount.questions.risk.observed import ObservedRisk, observe_risk, observed_risk
 from headcount.questions.risk.priors import as_priors, prior_weights, with_priors
 from headcount.questions.risk.ranks import cost_by_place, place_chances, risk_from_places

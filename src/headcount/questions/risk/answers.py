@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from headcount.checks import Check, finding
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.questions.forecast import SCHEMA
-from headcount.questions.risk.asymptotics import asymptotic_interval
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
 from headcount.questions.risk.observed import ObservedRisk
 from headcount.support import validation
@@ -24,6 +23,7 @@ from headcount.support.grids import curve_classes, either
 from headcount.support.output import as_csv, as_frame, as_html, write_text
 from headcount.support.words import OURS, Nouns, counted
 from headcount.support.workers import doing
+from headcount.uncertainty.asymptotics import asymptotic_interval
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
-from headcount.questions.risk.jackknife import Jackknife
+from headcount.questions.risk.covariance import risk_jackknife
+from headcount.uncertainty.jackknife import Jackknife
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +80,7 @@ class DeltaMethod:
         Scaled, as the covariance of the curve is, by how far the jackknife is too large there.
         """
         if what not in self._jackknives:
-            self._jackknives[what] = Jackknife(self._pilot, self._costs[what], self._priors)
+            self._jackknives[what] = risk_jackknife(self._pilot, self._costs[what], self._priors)
         jackknife = self._jackknives[what]
         # Nothing is left to leave out among all classes; one less is nearly the same.
         counts = np.minimum(k, jackknife.n_classes - 1).astype(np.int64)

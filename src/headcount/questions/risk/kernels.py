@@ -63,6 +63,38 @@ def spend_rows(scores, rows, true, cost, weights, rule, spent):
 
 
 @njit(nogil=True, cache=True)
+def count_rivals(scores, true, rule, lengths):
+    """Count the classes that can be taken for the true one, for each row."""
+    for i in range(len(true)):
+        level = scores[i, true[i]]
+        for c in range(scores.shape[1]):
+            beats = scores[i, c] > level
+            ties = scores[i, c] == level and rule != WIN
+            if c != true[i] and (beats or ties):
+                lengths[i] += 1
+
+
+@njit(nogil=True, cache=True)
+def list_rivals(scores, true, rule, start, classes, fresh, tied):
+    """Write each row's rivals, best first and those that tie with the true class last.
+
+    `fresh` marks the first of each group of equal scores; `tied` is how many tie.
+    """
+    found, values = np.empty(scores.shape[1], np.int64), np.empty(scores.shape[1])
+    for i in range(len(true)):
+        above, n_tied = _rivals(scores[i], true[i], found, values)
+        at = start[i]
+        for j in range(above):
+            classes[at + j] = found[j]
+            fresh[at + j] = j == 0 or values[j] != values[j - 1]
+        if rule != WIN:
+            tied[i] = n_tied
+            for j in range(n_tied):
+                classes[at + above + j] = found[scores.shape[1] - 1 - j]
+                fresh[at + above + j] = j == 0
+
+
+@njit(nogil=True, cache=True)
 def _paid(task, classes, values, above, tied, cost, rule):
     """Return the expected cost of one probe when only the classes of one task compete."""
     size = len(cost)
@@ -102,20 +134,8 @@ def spend_tasks(scores, rows, true, cost, weights, rule, tasks, spent):
 
 
 @njit(nogil=True, cache=True)
-def fill_chances(k, n_classes, chances):
-    """Write the chance that the class at each place is the best wrong one among k classes."""
-    if k < 2:
-        chances[:] = 0.0
-        return
-    chance = (k - 1.0) / (n_classes - 1.0)
-    for j in range(n_classes - 1):
-        chances[j] = chance
-        chance *= max(n_classes - k - j, 0) / max(n_classes - 2.0 - j, 1.0)
-
-
-@njit(nogil=True, cache=True)
 def spend_at(spent, rest, n_classes, k):
-    """Sum `spent` times the chances of `fill_chances`; `rest[j]` is the sum of spent[j:]."""
+    """Sum `spent` times the chances of `fill_place_chances`; `rest[j]` is the sum of spent[j:]."""
     if k < 2:
         return 0.0
     total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)

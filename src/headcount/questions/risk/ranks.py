@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import ParameterError, UnsupportedError
+from headcount.metrics.hypergeometric import fill_place_chances
 from headcount.pilot.losses import collapse
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
-from headcount.support import validation
+from headcount.support.grids import class_counts_within
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]
@@ -95,7 +96,7 @@ def place_chances(k: Any, n_classes: int) -> Floats:
     counts = class_counts_within(k, n_classes).ravel()
     chances = np.empty((len(counts), n_classes - 1))
     for row, count in zip(chances, counts.tolist(), strict=True):
-        kernels.fill_chances(count, n_classes, row)
+        fill_place_chances(count, n_classes, row)
     return chances
 
 
@@ -125,17 +126,6 @@ def risk_from_places(spent: Floats, k: Any) -> Floats:
     rest = np.cumsum(spent[::-1])[::-1].copy()
     values = [kernels.spend_at(spent, rest, n_classes, count) for count in counts.ravel().tolist()]
     return np.array(values, dtype=np.float64).reshape(counts.shape)
-
-
-def class_counts_within(k: Any, n_classes: int) -> Ints:
-    """Return numbers of classes, refused where they exceed those of the pilot."""
-    counts = validation.class_counts(k)
-    if (counts > n_classes).any():
-        raise ParameterError(
-            f"the pilot has {n_classes:,} classes, so nothing was observed at "
-            f"{int(counts.max()):,}; use a forecast for more."
-        )
-    return counts.astype(np.int64)
 
 
 def _weights(pilot: Pilot, weights: Any) -> Floats:

@@ -27,7 +27,7 @@ from headcount.errors import UnsupportedError
 from headcount.estimators.regression import fit_mixture
 from headcount.estimators.shared.bases import Basis, law_on_cells
 from headcount.estimators.shared.curve_fit import non_negative, simplex_least_squares
-from headcount.questions.risk.asymptotics import fit_sensitivity, mixture_sensitivity
+from headcount.uncertainty.asymptotics import fit_sensitivity, mixture_sensitivity
 
 Floats = NDArray[np.float64]
 Slopes = tuple[Floats, Floats | None]

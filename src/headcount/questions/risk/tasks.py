@@ -15,8 +15,9 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
 from headcount.questions.risk.priors import as_priors
-from headcount.questions.risk.ranks import RULES, class_counts_within, summed_over_probes
+from headcount.questions.risk.ranks import RULES, summed_over_probes
 from headcount.support import validation
+from headcount.support.grids import class_counts_within
 
 Floats = NDArray[np.float64]
 Tasks = NDArray[np.bool_]

@@ -11,40 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from headcount.questions.risk.kernels import WIN, _rivals
-
-
-@njit(nogil=True, cache=True)
-def count_rivals(scores, true, rule, lengths):
-    """Count the classes that can be taken for the true one, for each row."""
-    for i in range(len(true)):
-        level = scores[i, true[i]]
-        for c in range(scores.shape[1]):
-            beats = scores[i, c] > level
-            ties = scores[i, c] == level and rule != WIN
-            if c != true[i] and (beats or ties):
-                lengths[i] += 1
-
-
-@njit(nogil=True, cache=True)
-def list_rivals(scores, true, rule, start, classes, fresh, tied):
-    """Write each row's rivals, best first and those that tie with the true class last.
-
-    `fresh` marks the first of each group of equal scores; `tied` is how many tie.
-    """
-    found, values = np.empty(scores.shape[1], np.int64), np.empty(scores.shape[1])
-    for i in range(len(true)):
-        above, n_tied = _rivals(scores[i], true[i], found, values)
-        at = start[i]
-        for j in range(above):
-            classes[at + j] = found[j]
-            fresh[at + j] = j == 0 or values[j] != values[j - 1]
-        if rule != WIN:
-            tied[i] = n_tied
-            for j in range(n_tied):
-                classes[at + above + j] = found[scores.shape[1] - 1 - j]
-                fresh[at + above + j] = j == 0
-
 
 @njit(nogil=True, cache=True)
 def _value(random, first, size, total, sums, twice):

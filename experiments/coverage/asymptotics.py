@@ -2,7 +2,7 @@
 
 Draws many pilots from worlds whose classes are a random sample, and compares the spread of the
 observed risk over them with the standard errors each pilot gives by itself. Writes a table as JSON
-and CSV. Run as ``python benchmarks/asymptotics.py --out benchmarks/results/risk``; about
+and CSV. Run as ``python experiments/coverage/asymptotics.py --out experiments/results/risk``; about
 a quarter of an hour.
 """
 
@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.machine import machine, versions
 
+from experiments.machine import machine, versions
 from headcount import Pilot
 from headcount.estimators import Regression, SplineRegression
-from headcount.questions.risk.asymptotics import (
+from headcount.questions.risk.costs import as_cost
+from headcount.questions.risk.observed import observed_risk
+from headcount.uncertainty.asymptotics import (
     accuracy_forecast_error,
     asymptotic_interval,
     expected_sup_error_bound,
@@ -28,9 +30,7 @@ from headcount.questions.risk.asymptotics import (
     pass_on,
     sup_error,
 )
-from headcount.questions.risk.costs import as_cost
-from headcount.questions.risk.jackknife import Jackknife
-from headcount.questions.risk.observed import observed_risk
+from headcount.uncertainty.jackknife import Jackknife
 
 WORLDS = ("round 1d", "round 2d", "round 5d", "round 10d", "circle")
 NOISE = {1: 0.3, 2: 0.2, 5: 0.4, 10: 0.8}

@@ -1,6 +1,6 @@
 """Whether pilots of the size that `plan` names know as much as it promised, by simulation.
 
-    python benchmarks/plans.py --repeats 8
+    python experiments/coverage/plans.py --repeats 8
 
 A pilot of 80 classes is planned from; pilots of the size named are then drawn from the same
 population, and the half width of their interval at k, and whether it holds the truth, are compared

@@ -31,71 +31,19 @@ from scipy.interpolate import PchipInterpolator
 
 from headcount.counting.canonical import canonical_order
 from headcount.errors import UnsupportedError
-from headcount.pilot.pilot import BEATS_BUDGET, Pilot
-from headcount.questions.risk import jackknife_kernels as loops
-from headcount.questions.risk.costs import Cost, as_cost
-from headcount.questions.risk.kernels import fill_chances
-from headcount.questions.risk.priors import prior_weights
-from headcount.questions.risk.ranks import RULES, class_counts_within
+from headcount.metrics.hypergeometric import fill_place_chances
+from headcount.pilot.pilot import Pilot
+from headcount.support.grids import class_counts_within
 from headcount.support.workers import for_each
+from headcount.uncertainty import jackknife_kernels as loops
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ENTRY_BYTES = 13
 NODES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 9 / 10)  # of K, where J2 is computed
 MOST_PAIRED = 1500  # classes that are left out in pairs
 PAIR_WORK = 150_000_000  # pairs looked at, for each number of classes
 NEGLIGIBLE = 1e-13  # chance of all places after one that are not looked at
-
-
-def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
-    """Return the covariance of the observed risk at several numbers of classes.
-
-    The classes of the pilot, each with its probes, are taken for a random sample of all classes.
-    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
-
-    Parameters
-    ----------
-    pilot : Pilot
-        With scores, three classes or more, and probes of two or more.
-    cost : Cost, or anything that `as_cost` takes
-        Cost of each mistake; "zero-one" for the error rate, whose covariance is that of accuracy.
-    k : int or sequence of int
-        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
-        covariance of K - 1.
-    priors : mapping or sequence, optional
-        How often each class is the true one; see `as_priors`.
-
-    Returns
-    -------
-    ndarray of shape (len(k), len(k))
-        Symmetric, with no negative eigenvalue but for round-off.
-
-    Notes
-    -----
-    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
-    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
-    see the module. With more than 1,500 classes, or very many losses, pairs are those of a part of
-    the classes. One pass over all losses for each k.
-
-    References
-    ----------
-    Efron and Stein (1981), *The jackknife estimate of variance*, Annals of Statistics 9; Zheng,
-    Achanta and Benjamini, *... for multi-class classification* (2017), §3.4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from headcount.simulate import isotropic_gaussian
-    >>> from headcount.questions.risk.jackknife import curve_covariance
-    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
-    >>> np.sqrt(np.diag(curve_covariance(pilot, "zero-one", [2, 50, 100]))).round(3).tolist()
-    [0.002, 0.043, 0.06]
-    """
-    counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
-    jackknife = Jackknife(pilot, as_cost(cost, pilot), priors)
-    return jackknife.covariance(counts)
 
 
 @dataclass(frozen=True)
@@ -138,21 +86,24 @@ class Jackknife:
     ----------
     pilot : Pilot
         What was measured.
-    cost : Cost
-        What mistakes cost.
-    priors : mapping or sequence, optional
-        How often each class is the true one.
+    rivals : Rivals, optional
+        Which classes can be taken for the true one, and what that costs; by default one each, so
+        that risk is the error rate.
+    weights : ndarray, optional
+        Weight of each probe, by default the pilot's own.
     """
 
-    def __init__(self, pilot: Pilot, cost: Cost, priors: Any = None) -> None:
-        _refuse(pilot)
+    def __init__(
+        self, pilot: Pilot, rivals: Rivals | None = None, weights: Floats | None = None
+    ) -> None:
+        refuse_unlisted(pilot)
         assert pilot.labels is not None  # a pilot with scores has labels
         self.pilot = pilot
         self.n_classes = pilot.n_classes
         self.labels = pilot.labels
-        self.weights = pilot.weights if priors is None else prior_weights(pilot, priors)
+        self.weights = pilot.weights if weights is None else weights
         self.class_weights = np.bincount(self.labels, self.weights, self.n_classes)
-        self.rivals = zero_one_rivals(pilot) if cost.is_zero_one else ranked_rivals(pilot, cost)
+        self.rivals = zero_one_rivals(pilot) if rivals is None else rivals
 
     def covariance(self, counts: Ints) -> Floats:
         """Return the covariance of the risk at these numbers of classes."""
@@ -247,6 +198,49 @@ class Jackknife:
         return (*probes, self.labels, self.weights, r.longest)
 
 
+def accuracy_covariance(pilot: Pilot, k: Any) -> Floats:
+    """Return the covariance of the observed accuracy at several numbers of classes.
+
+    The classes of the pilot, each with its probes, are taken for a random sample of all classes.
+    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        With scores, three classes or more, and probes of two or more.
+    k : int or sequence of int
+        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
+        covariance of K - 1.
+
+    Returns
+    -------
+    ndarray of shape (len(k), len(k))
+        Symmetric, with no negative eigenvalue but for round-off.
+
+    Notes
+    -----
+    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
+    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
+    see the module. With more than 1,500 classes, or very many losses, pairs are those of a part of
+    the classes. One pass over all losses for each k.
+
+    References
+    ----------
+    Efron and Stein (1981), *The jackknife estimate of variance*, Annals of Statistics 9; Zheng,
+    Achanta and Benjamini, *... for multi-class classification* (2017), §3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from headcount.simulate import isotropic_gaussian
+    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
+    >>> np.sqrt(np.diag(accuracy_covariance(pilot, [2, 50, 100]))).round(3).tolist()
+    [0.002, 0.043, 0.06]
+    """
+    counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
+    return Jackknife(pilot).covariance(counts)
+
+
 def zero_one_rivals(pilot: Pilot) -> Rivals:
     """Return the rivals when every mistake costs one, so that their order does not matter."""
     beats = pilot.beats()
@@ -265,51 +259,10 @@ def zero_one_rivals(pilot: Pilot) -> Rivals:
     return Rivals(start, classes, np.ones(len(classes)), fresh, n_tied, flat=True)
 
 
-def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
-    """Return the rivals in the order of their scores, with what each costs."""
-    needed = ENTRY_BYTES * int((pilot.losses + pilot.ties).sum())
-    if needed > BEATS_BUDGET:
-        raise UnsupportedError(
-            f"the list of classes that beat each probe would take {needed / 2**30:.1f} GiB, more "
-            f"than the {BEATS_BUDGET / 2**30:.1f} GiB there are; use fewer probes."
-        )
-    assert pilot.labels is not None  # a pilot with scores has labels
-    rule, parts = RULES[pilot.tie_rule], []
-    for block, scores in pilot.ordered_blocks():
-        true = pilot.labels[block]
-        lengths = np.zeros(len(true), np.int64)
-        loops.count_rivals(scores, true, rule, lengths)
-        start = np.concatenate([[0], np.cumsum(lengths)])
-        classes, fresh = np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)
-        tied = np.zeros(len(true), np.int64)
-        loops.list_rivals(scores, true, rule, start, classes, fresh, tied)
-        parts.append((lengths, classes, fresh, tied))
-    lengths, classes, fresh, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
-    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    if pilot.tie_rule == "lose":
-        tied = np.zeros_like(tied)
-    costs = _costs(start, classes, pilot.labels, cost)
-    return Rivals(start, classes, costs, fresh, tied)
-
-
-def _costs(start: Ints, classes: NDArray[np.int32], labels: Ints, cost: Cost) -> Floats:
-    """Look up what each rival costs, one row of costs a class."""
-    costs = np.empty(len(classes))
-    order = np.argsort(labels, kind="stable")
-    previous, row = -1, np.empty(0)
-    for i in order.tolist():
-        if labels[i] != previous:
-            previous = int(labels[i])
-            row = cost.row(previous)
-        entries = slice(start[i], start[i + 1])
-        costs[entries] = row[classes[entries]]
-    return costs
-
-
 def _place_sums(k: int, n_classes: int, room: int) -> tuple[Floats, Floats, int]:
     """Sum the chances of the places before each one; sum those sums; say which places matter."""
     chances = np.zeros(room)
-    fill_chances(k, n_classes, chances[: n_classes - 1])
+    fill_place_chances(k, n_classes, chances[: n_classes - 1])
     sums = np.concatenate([[0.0], np.cumsum(chances)])
     later = np.cumsum(chances[::-1])[::-1]
     # Those that move up by two places matter, too.
@@ -322,7 +275,8 @@ def _spread(risks: Floats) -> Floats:
     return np.asarray((len(risks) - 1) / len(risks) * gaps.T @ gaps)
 
 
-def _refuse(pilot: Pilot) -> None:
+def refuse_unlisted(pilot: Pilot) -> None:
+    """Refuse a pilot that does not say which classes beat each probe, or has too few of them."""
     if pilot.censored.any() or not (pilot.has_scores or pilot._beats is not None):
         raise UnsupportedError(
             "standard errors need to know which classes beat each probe, and this pilot holds "

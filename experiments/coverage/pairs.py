@@ -1,6 +1,6 @@
 """How well intervals for the difference of two systems hold, far beyond the pilot.
 
-    python benchmarks/pairs.py --pairs 60
+    python experiments/coverage/pairs.py --pairs 60
 
 Pairs of systems look at the same classes and probes. Alike: the same features, one with a little
 noise of its own. Unlike: other features, half of the noise of their own, and sometimes another

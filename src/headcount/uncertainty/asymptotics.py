@@ -1,7 +1,7 @@
 r"""Large-sample theory: standard errors of the observed curve, of coefficients and of forecasts.
 
 The observed curve at K classes is close to normal for many classes, with the covariance that
-`curve_covariance` estimates. A fit that is linear in the curve, or is so as long as the same
+`accuracy_covariance` estimates. A fit that is linear in the curve, or is so as long as the same
 constraints hold, passes that on: with the rows of H the basis at each k and W the weights,
 
 .. math:: \hat\beta = (H^T W H)^{-1} H^T W y =: S y, \quad
@@ -29,21 +29,19 @@ from headcount.estimators.base import Extrapolator
 from headcount.estimators.regression import Regression, SplineRegression, curve_rows
 from headcount.estimators.shared.bases import Basis, GaussianBasis
 from headcount.pilot.pilot import Pilot
-from headcount.questions.risk.jackknife import curve_covariance
 from headcount.support import validation
 from headcount.support.grids import either
+from headcount.uncertainty.jackknife import accuracy_covariance
 
 __all__ = [
     "accuracy_error",
     "accuracy_forecast_error",
     "accuracy_standard_error",
     "asymptotic_interval",
-    "curve_covariance",
     "expected_sup_error_bound",
     "fit_sensitivity",
     "mixture_sensitivity",
     "pass_on",
-    "standard_errors",
     "sup_error",
     "sup_error_bound",
 ]
@@ -56,30 +54,6 @@ EVERY = 2000  # numbers of classes up to here are all looked at for the largest 
 FARTHEST = 1e15
 
 
-def standard_errors(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
-    """Return the standard error of the observed risk at numbers of classes up to K.
-
-    Parameters
-    ----------
-    pilot, cost, k, priors
-        As for `curve_covariance`.
-
-    Returns
-    -------
-    ndarray of the shape of k
-
-    Examples
-    --------
-    >>> from headcount.simulate import isotropic_gaussian
-    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
-    >>> float(standard_errors(pilot, "zero-one", 50).round(3))
-    0.043
-    """
-    shape = np.shape(k)
-    covariance = curve_covariance(pilot, cost, k, priors)
-    return np.sqrt(np.maximum(np.diag(covariance), 0.0)).reshape(shape)
-
-
 def accuracy_standard_error(pilot: Pilot, k: Any) -> Floats:
     """Return the standard error of the observed accuracy at numbers of classes up to K.
 
@@ -90,7 +64,8 @@ def accuracy_standard_error(pilot: Pilot, k: Any) -> Floats:
     >>> accuracy_standard_error(pilot, [2, 50]).round(3).tolist()
     [0.002, 0.043]
     """
-    return standard_errors(pilot, "zero-one", k)
+    variance = np.diag(accuracy_covariance(pilot, k))
+    return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(k))
 
 
 def accuracy_error(pilot: Pilot, fitted: Extrapolator, k: Any) -> Floats:
@@ -146,7 +121,7 @@ def accuracy_forecast_error(
         slope = fit_sensitivity(1 - columns, share, active=_active(coefficients))
     # Forecasts straight from the curve: coefficients may be ten thousand.
     onwards = (1 - basis.accuracy(targets.ravel())) @ slope
-    found = pass_on(onwards, curve_covariance(pilot, "zero-one", rows))
+    found = pass_on(onwards, accuracy_covariance(pilot, rows))
     return np.sqrt(np.maximum(np.diag(found), 0.0)).reshape(targets.shape)
 
 
@@ -364,7 +339,7 @@ def expected_sup_error_bound(covariance: Floats, bound: float = 1.0) -> float:
     Parameters
     ----------
     covariance : ndarray of shape (m, m)
-        Of the coefficients: ``pass_on(fit_sensitivity(H, w), curve_covariance(...))``.
+        Of the coefficients: ``pass_on(fit_sensitivity(H, w), accuracy_covariance(...))``.
     bound : float
         M, the largest value of any basis function.
 

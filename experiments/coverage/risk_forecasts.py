@@ -2,7 +2,7 @@
 
 Classes lie around 25 families in 6 dimensions; a mistake costs 2 within a family and 4 beyond it.
 Prints a table and writes it as JSON and CSV. Run as
-``python benchmarks/risk_forecasts.py --out benchmarks/results/risk``; some ten minutes.
+``python experiments/coverage/risk_forecasts.py --out experiments/results/risk``; some ten minutes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.machine import machine, versions
 
+from experiments.machine import machine, versions
 from headcount import HeadcountWarning, Pilot
 from headcount.questions.risk import forecast_risk, observe_risk
 

@@ -63,7 +63,7 @@ class CoverageDisplay(Display):
 
     @classmethod
     def from_results(cls, results: Any) -> Self:
-        """Take what `headcount bench coverage` found: its `Results`, or its JSON file as a dict.
+        """Take what `python -m experiments coverage` found: its `Results`, or its JSON file as a dict.
 
         Families of pilots are drawn, not their single settings.
         """
@@ -77,7 +77,7 @@ class CoverageDisplay(Display):
             ]
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
-                "these are not results of 'headcount bench coverage'; run it again."
+                "these are not results of 'python -m experiments coverage'; run it again."
             ) from error
         if not rows:
             raise DataError("there is no coverage in these results; run it on more pilots.")
@@ -85,16 +85,18 @@ class CoverageDisplay(Display):
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Read the file coverage.json that `headcount bench coverage` wrote."""
+        """Read the file coverage.json that `python -m experiments coverage` wrote."""
         try:
             held = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{Path(path).name} cannot be read as JSON; give the file coverage.json that "
-                "'headcount bench coverage' wrote."
+                "'python -m experiments coverage' wrote."
             ) from error
         if not isinstance(held, Mapping):
-            raise DataError(f"{Path(path).name} holds no results of 'headcount bench coverage'.")
+            raise DataError(
+                f"{Path(path).name} holds no results of 'python -m experiments coverage'."
+            )
         return cls.from_results(held)
 
     def frame(self) -> dict[str, NDArray[Any]]:

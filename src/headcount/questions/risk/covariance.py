@@ -1,0 +1,143 @@
+"""Covariance of the observed risk for any cost of mistakes, by the jackknife over classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.errors import UnsupportedError
+from headcount.pilot.pilot import BEATS_BUDGET, Pilot
+from headcount.questions.risk import kernels
+from headcount.questions.risk.costs import Cost, as_cost
+from headcount.questions.risk.priors import prior_weights
+from headcount.questions.risk.ranks import RULES
+from headcount.support.grids import class_counts_within
+from headcount.uncertainty.jackknife import Jackknife, Rivals, refuse_unlisted
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ENTRY_BYTES = 13
+
+
+def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
+    """Return the covariance of the observed risk at several numbers of classes.
+
+    The classes of the pilot, each with its probes, are taken for a random sample of all classes.
+    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        With scores, three classes or more, and probes of two or more.
+    cost : Cost, or anything that `as_cost` takes
+        Cost of each mistake; "zero-one" for the error rate, whose covariance is that of accuracy.
+    k : int or sequence of int
+        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
+        covariance of K - 1.
+    priors : mapping or sequence, optional
+        How often each class is the true one; see `as_priors`.
+
+    Returns
+    -------
+    ndarray of shape (len(k), len(k))
+        Symmetric, with no negative eigenvalue but for round-off.
+
+    Notes
+    -----
+    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
+    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
+    see `headcount.uncertainty.jackknife`. With more than 1,500 classes, or very many losses, pairs are those of a part of
+    the classes. One pass over all losses for each k.
+
+    References
+    ----------
+    Efron and Stein (1981), *The jackknife estimate of variance*, Annals of Statistics 9; Zheng,
+    Achanta and Benjamini, *... for multi-class classification* (2017), §3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from headcount.simulate import isotropic_gaussian
+    >>> from headcount.questions.risk import curve_covariance
+    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
+    >>> np.sqrt(np.diag(curve_covariance(pilot, "zero-one", [2, 50, 100]))).round(3).tolist()
+    [0.002, 0.043, 0.06]
+    """
+    counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
+    return risk_jackknife(pilot, as_cost(cost, pilot), priors).covariance(counts)
+
+
+def risk_jackknife(pilot: Pilot, cost: Cost, priors: Any = None) -> Jackknife:
+    """Return the jackknife of the risk at a cost, with the true class drawn from priors."""
+    refuse_unlisted(pilot)
+    rivals = None if cost.is_zero_one else ranked_rivals(pilot, cost)
+    weights = None if priors is None else prior_weights(pilot, priors)
+    return Jackknife(pilot, rivals, weights)
+
+
+def standard_errors(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
+    """Return the standard error of the observed risk at numbers of classes up to K.
+
+    Parameters
+    ----------
+    pilot, cost, k, priors
+        As for `curve_covariance`.
+
+    Returns
+    -------
+    ndarray of the shape of k
+
+    Examples
+    --------
+    >>> from headcount.simulate import isotropic_gaussian
+    >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
+    >>> float(standard_errors(pilot, "zero-one", 50).round(3))
+    0.043
+    """
+    shape = np.shape(k)
+    covariance = curve_covariance(pilot, cost, k, priors)
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0)).reshape(shape)
+
+
+def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
+    """Return the rivals in the order of their scores, with what each costs."""
+    needed = ENTRY_BYTES * int((pilot.losses + pilot.ties).sum())
+    if needed > BEATS_BUDGET:
+        raise UnsupportedError(
+            f"the list of classes that beat each probe would take {needed / 2**30:.1f} GiB, more "
+            f"than the {BEATS_BUDGET / 2**30:.1f} GiB there are; use fewer probes."
+        )
+    assert pilot.labels is not None  # a pilot with scores has labels
+    rule, parts = RULES[pilot.tie_rule], []
+    for block, scores in pilot.ordered_blocks():
+        true = pilot.labels[block]
+        lengths = np.zeros(len(true), np.int64)
+        kernels.count_rivals(scores, true, rule, lengths)
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        classes, fresh = np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)
+        tied = np.zeros(len(true), np.int64)
+        kernels.list_rivals(scores, true, rule, start, classes, fresh, tied)
+        parts.append((lengths, classes, fresh, tied))
+    lengths, classes, fresh, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    if pilot.tie_rule == "lose":
+        tied = np.zeros_like(tied)
+    costs = _costs(start, classes, pilot.labels, cost)
+    return Rivals(start, classes, costs, fresh, tied)
+
+
+def _costs(start: Ints, classes: NDArray[np.int32], labels: Ints, cost: Cost) -> Floats:
+    """Look up what each rival costs, one row of costs a class."""
+    costs = np.empty(len(classes))
+    order = np.argsort(labels, kind="stable")
+    previous, row = -1, np.empty(0)
+    for i in order.tolist():
+        if labels[i] != previous:
+            previous = int(labels[i])
+            row = cost.row(previous)
+        entries = slice(start[i], start[i + 1])
+        costs[entries] = row[classes[entries]]
+    return costs
