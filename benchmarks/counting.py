@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from headcount import Pilot, observe
 from headcount.counting import Embeddings, ScoreMatrix
-from headcount.counting.cpu import TILE_ROWS
+from headcount.counting.embeddings import TILE_ROWS
 from headcount.counting.tiles import TILE_COLUMNS, row_blocks
 from headcount.support.workers import for_each, thread_count
 

@@ -26,7 +26,7 @@ def recognisers() -> tuple[Pilot, Pilot]:
     stretch = axes * (1 + STRETCH * share) @ np.linalg.inv(axes)
     plain = Pilot.from_embeddings(probes, syllables, gallery, syllables)
     careful = Pilot.from_embeddings(
-        probes @ stretch, syllables, gallery @ stretch, syllables, metric="cosine"
+        probes @ stretch, syllables, gallery @ stretch, syllables, similarity="cosine"
     )
     return plain, careful
 

@@ -7,17 +7,17 @@ import math
 from fractions import Fraction
 
 
-def score(x, g, metric):
+def score(x, g, similarity):
     """Score one pair in float64, terms added in order."""
     x, g = [float(v) for v in x], [float(v) for v in g]
     total = 0.0
-    if metric == "euclidean":
+    if similarity == "euclidean":
         for a, b in zip(x, g, strict=True):
             total += (a - b) * (a - b)
         return -total
     for a, b in zip(x, g, strict=True):
         total += a * b
-    if metric == "dot":
+    if similarity == "dot":
         return total
     lengths = []
     for vector in (x, g):
@@ -29,7 +29,7 @@ def score(x, g, metric):
     return total / scale if scale > 0 else 0.0
 
 
-def count_embeddings(probes, labels, gallery, gallery_labels, metric, leave_one_out=False):
+def count_embeddings(probes, labels, gallery, gallery_labels, similarity, leave_one_out=False):
     """Losses and ties of each probe, class by class; probes without a rival of their own: None."""
     classes = sorted(set(gallery_labels))
     counted = []
@@ -38,7 +38,7 @@ def count_embeddings(probes, labels, gallery, gallery_labels, metric, leave_one_
         for j, (g, owner) in enumerate(zip(gallery, gallery_labels, strict=True)):
             if leave_one_out and i == j:
                 continue
-            best[owner] = max(best.get(owner, -math.inf), score(x, g, metric))
+            best[owner] = max(best.get(owner, -math.inf), score(x, g, similarity))
         if label not in best:
             continue
         true = best[label]

@@ -1,6 +1,7 @@
 """Real sets for the yardstick, by their names."""
 
 import numpy as np
+
 from experiments.yardstick import places
 
 
@@ -15,6 +16,6 @@ def real_sets(folder):
             gallery=gallery,
             probes=gallery + 0.4 * rng.normal(size=gallery.shape),
             probe_labels=np.arange(100 + i),
-            metric="euclidean",
+            similarity="euclidean",
         )
     return folder

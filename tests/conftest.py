@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.runner import Settings
 
 import bench_tools
 import command_line
 import headcount
 import pilot_files
 import report_pages
+from experiments.runner import Settings
 from headcount import Pilot
 from headcount.cli.app import main
 from headcount.display.report import write_report
@@ -120,7 +120,7 @@ def drawings(tmp_path):
         gallery=centres + rng.normal(size=(9, 4)),
         probes=centres[labels] + rng.normal(size=(63, 4)),
         probe_labels=labels,
-        metric="euclidean",
+        similarity="euclidean",
     )
     return tmp_path
 

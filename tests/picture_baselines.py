@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
+from experiments.coverage.picture import CoverageDisplay
 from headcount.curves.favorability import Favorability
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.display.plots import (
@@ -19,7 +20,6 @@ from headcount.display.plots import (
     ClassesDisplay,
     CMCDisplay,
     ComparisonDisplay,
-    CoverageDisplay,
     DiscriminabilityDisplay,
     LeadDisplay,
     ReversedROCDisplay,

@@ -17,10 +17,10 @@ LINE = np.array([[0.0], [4.0], [5.0], [9.0], [20.0]])
 LINE_LABELS = ["a", "a", "b", "b", "c"]
 LINE_COUNTS = ([0, 1, 1, 0], [0, 0, 0, 0])
 
-# One probe of class 0 that meets 0, 1 or 2 better rivals, depending on the metric.
+# One probe of class 0 that meets 0, 1 or 2 better rivals, depending on the similarity.
 PROBE = np.array([[2.0, 1.0]])
 ENROLLED = np.array([[1.0, 0.0], [10.0, 10.0], [5.0, -1.0]])
-LOSSES_BY_METRIC = {"euclidean": [0], "cosine": [1], "dot": [2]}
+LOSSES_BY_SIMILARITY = {"euclidean": [0], "cosine": [1], "dot": [2]}
 
 
 def counts(pilot):

@@ -21,6 +21,7 @@ from experiments.machine import machine, versions
 from headcount import Pilot
 from headcount.estimators import Regression, SplineRegression
 from headcount.questions.risk.costs import as_cost
+from headcount.questions.risk.covariance import risk_jackknife
 from headcount.questions.risk.observed import observed_risk
 from headcount.uncertainty.asymptotics import (
     accuracy_forecast_error,
@@ -74,7 +75,7 @@ def study(
         pilot, tree = draw(world, n_classes, per_class, rng)
         for name, cost in (("zero-one", "zero-one"), ("two-level", tree)):
             priced = as_cost(cost, pilot)
-            jackknife = Jackknife(pilot, priced)
+            jackknife = risk_jackknife(pilot, priced)
             plain = ((n_classes - 1) ** 2 / n_classes) * jackknife.without_one(k).var(axis=0)
             found = np.diag(jackknife.covariance(k))
             seen[name].append((observed_risk(pilot, priced, k), found, plain))
@@ -119,7 +120,7 @@ def minimax(n_classes: int, repeats: int, seed: int) -> Row:
         rng = np.random.default_rng([seed, 99, n_classes, repeat])
         pilot, _ = draw("circle", n_classes, 1, rng)
         gap = slope @ observed_risk(pilot, "zero-one", k) - true
-        jackknife = Jackknife(pilot, as_cost("zero-one", pilot))
+        jackknife = Jackknife(pilot)
         covariance = pass_on(slope, jackknife.covariance(k.astype(np.int64)))
         errors.append(sup_error(powers, gap))
         bounds.append(expected_sup_error_bound(covariance))

@@ -32,7 +32,7 @@ from scipy.special import logit, ndtri
 from experiments.coverage.records import CONFIDENCE, errors_of
 from experiments.journal import Record
 from headcount.support.validation import whole_number
-from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel, on_scale, slope
+from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel, cloglog, slope
 
 Floats = NDArray[np.float64]
 
@@ -158,7 +158,7 @@ def _apart(errors: Errors, error: Floats, model: ErrorModel) -> tuple[Floats, Fl
     """Return errors on the scale where they are about symmetric, and their standard deviations."""
     middle = errors.said - model.share * errors.bias
     spread = slope(middle) * np.sqrt(_variance(errors, model))
-    return on_scale(middle) - on_scale(errors.said - error), spread
+    return cloglog(middle) - cloglog(errors.said - error), spread
 
 
 def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:

@@ -4,7 +4,7 @@
 
 Pairs of systems look at the same classes and probes. Alike: the same features, one with a little
 noise of its own. Unlike: other features, half of the noise of their own, and sometimes another
-metric. Populations of classes are normal, uniform or heavy-tailed, in 6 to 20 dimensions; the truth
+similarity. Populations of classes are normal, uniform or heavy-tailed, in 6 to 20 dimensions; the truth
 comes from 4,000 other classes. Printed for each k / K: how many nominal 90% intervals hold the true
 difference, and how wide they are, compared with what two unrelated forecasts would give.
 
@@ -34,7 +34,7 @@ def systems(rng: np.random.Generator, alike: bool) -> Iterator[dict[str, Pilot]]
     spread = rng.uniform(0.08, 0.13) * n_dims**0.75  # some 50% to 90% right among 50 classes
     scale = rng.uniform(0.85, 1.2) if alike else rng.uniform(0.7, 1.4)
     own = (0.0, 0.25) if alike else (0.7, 0.7)
-    metric = "euclidean" if alike else str(rng.choice(["euclidean", "cosine"]))
+    similarity = "euclidean" if alike else str(rng.choice(["euclidean", "cosine"]))
     size, per_class = int(rng.choice([50, 100])), int(rng.choice([1, 2]))
     for n_classes, each in ((size, per_class), (TRUTH, 1)):
         centres = _centres(rng, population, (n_classes, 2 * n_dims))
@@ -45,9 +45,9 @@ def systems(rng: np.random.Generator, alike: bool) -> Iterator[dict[str, Pilot]]
             noise = np.sqrt(1 - own[i] ** 2) * common + own[i] * others[i]
             probes = centres[labels] + spread * (scale if i else 1.0) * noise
             seen = slice(n_dims, None) if i and not alike else slice(n_dims)
-            how = metric if i else "euclidean"
+            how = similarity if i else "euclidean"
             made[name] = Pilot.from_embeddings(
-                probes[:, seen], labels, centres[:, seen], metric=how
+                probes[:, seen], labels, centres[:, seen], similarity=how
             )
         yield made
 

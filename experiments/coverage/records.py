@@ -25,8 +25,9 @@ from experiments.methods import rounded, stamp
 from headcount.curves.observed import observe
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.auto.network import FILE
 from headcount.pilot.pilot import Pilot
-from headcount.support.grids import either
+from headcount.support.grids import observed_or_forecast
 from headcount.uncertainty import error_model
 from headcount.uncertainty.backtest import backtest
 from headcount.uncertainty.error_model import ErrorModel
@@ -90,7 +91,9 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
     try:
         fitted = resolve(estimator).fit(pilot)
         tested = backtest(pilot, method=estimator, classes=classes, random_state=seed)
-        accuracy = either(classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict)
+        accuracy = observed_or_forecast(
+            classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict
+        )
         known = at_classes(assess(pilot, tested, fitted), classes)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
@@ -145,10 +148,8 @@ def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
     Further modules may be named: those that pilots are drawn by.
     """
     whole = hashlib.sha256(stamp(estimator).encode())
-    # Learned weights lie beside the estimators and are not code.
-    for file in sorted((files("headcount.estimators") / "learned").iterdir(), key=str):
-        if file.is_file():
-            whole.update(file.read_bytes())
+    # Learned weights lie beside the default method and are not code.
+    whole.update((files("headcount.estimators.auto") / FILE).read_bytes())
     for name in (*CODE, *more):
         source = inspect.getsource(import_module(name))
         whole.update(ast.dump(ast.parse(source)).encode())

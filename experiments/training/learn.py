@@ -6,7 +6,7 @@
     python -m experiments.training.learn train BROAD --seed 0 --seconds 550 --out OUT
     python -m experiments.training.learn train BROAD MODERATE --limits both --seed 2 --out OUT
     python -m experiments.training.learn train MODERATE --limits moderate --seed 3 --out OUT
-    python -m experiments.training.learn pack OUT --out src/headcount/estimators/learned
+    python -m experiments.training.learn pack OUT --out src/headcount/estimators/auto
 
 `generate` makes groups of random problems (several processes may share the work; what is there is
 not made again), `judged` those that networks are judged by. `train` trains a network and goes on
@@ -34,8 +34,7 @@ from experiments.problems import problems
 from experiments.problems import scores as scoring
 from experiments.problems.families import PLAIN, Problem
 from experiments.problems.worlds import torch_module
-from experiments.training import features
-from experiments.training import network as network
+from experiments.training import features, network
 from headcount.estimators.auto.features import RATIOS, class_counts
 from headcount.estimators.auto.network import FILE
 

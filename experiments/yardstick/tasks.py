@@ -14,6 +14,7 @@ from experiments.methods import Methods, asked, asked_together, rounded, stamp
 from experiments.runner import AGAIN, Task, seed_for
 from experiments.yardstick.places import NAME, Case, Place, case, code_mark
 from headcount.estimators import Extrapolator
+from headcount.estimators.auto.network import FILE
 
 ORACLE = "oracle"
 
@@ -118,7 +119,5 @@ def mark(estimator: Extrapolator) -> str:
     """Return a mark of a method: its options, its code and, where it has learned, its weights."""
     whole = hashlib.sha256(stamp(estimator).encode())
     if estimator.alias == "auto":
-        for file in sorted((files("headcount.estimators") / "learned").iterdir(), key=str):
-            if file.name.endswith(".npz"):
-                whole.update(file.read_bytes())
+        whole.update((files("headcount.estimators.auto") / FILE).read_bytes())
     return whole.hexdigest()[:8]

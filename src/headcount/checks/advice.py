@@ -35,7 +35,7 @@ ADVICE = {
     "HC008": (
         "Look at what was enrolled: an empty or blurred template, a vector of unusual "
         "length, a class with far more training data. For embeddings, try "
-        '`metric="cosine"`.'
+        '`similarity="cosine"`.'
     ),
     "HC009": (
         "Remove near copies. Add classes rather than probes. Intervals that resample "

@@ -45,7 +45,7 @@ class BacktestResult(Protocol):
 
 
 @dataclass(frozen=True)
-class Case:
+class CheckInput:
     """Everything a check may look at."""
 
     pilot: Pilot

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.checks.check_input import Case, Floats, Ints
+from headcount.checks.check_input import CheckInput, Floats, Ints
 from headcount.counting import Embeddings, ScoreMatrix
 from headcount.counting.tiles import row_blocks
 from headcount.support.words import percent
@@ -30,7 +30,7 @@ MANY, SHARED = 16, 0.5
 FEWEST, OTHERS, DISTINCT, CROWD, TOP = 5, 20, 0.9, 0.01, 0.1
 
 
-def self_matches(case: Case) -> str | None:
+def self_matches(case: CheckInput) -> str | None:
     """Count the probes that have an exact copy of themselves among what they are compared with."""
     source = case.pilot._source
     if isinstance(source, Embeddings):
@@ -119,7 +119,7 @@ def _projected(
 def _scaled(vectors: NDArray[Any], source: Embeddings) -> Floats:
     """Return vectors as they are compared: for cosine only their directions are."""
     block = np.asarray(vectors, dtype=np.float64)
-    if source.metric != "cosine":
+    if source.similarity != "cosine":
         return block
     lengths = np.linalg.norm(block, axis=1)
     return np.asarray(block / np.where(lengths > 0, lengths, 1.0)[:, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headcount.checks.check_input import Case
+from headcount.checks.check_input import CheckInput
 from headcount.support.words import counted, percent
 
 # Half of fewer classes is under ten, with which a forecast can hardly be tried out on the pilot
@@ -23,7 +23,7 @@ WIDEST_SHARE = 0.4
 ROUND_OFF = 1e-9
 
 
-def few_classes(case: Case) -> str | None:
+def few_classes(case: CheckInput) -> str | None:
     """Count the classes."""
     n = case.pilot.n_classes
     if n >= FEWEST_CLASSES:
@@ -34,7 +34,7 @@ def few_classes(case: Case) -> str | None:
     )
 
 
-def few_probes(case: Case) -> str | None:
+def few_probes(case: CheckInput) -> str | None:
     """Count the probes, each for as much as its weight makes it."""
     worth = 1 / float(np.square(case.pilot.weights).sum())
     if worth >= FEWEST_PROBES - 0.5:
@@ -46,7 +46,7 @@ def few_probes(case: Case) -> str | None:
     )
 
 
-def heavy_ties(case: Case) -> str | None:
+def heavy_ties(case: CheckInput) -> str | None:
     """Compare what accuracy would be if every tie were won, and if every tie were lost."""
     pilot = case.pilot
     known = ~pilot.censored
@@ -63,7 +63,7 @@ def heavy_ties(case: Case) -> str | None:
     )
 
 
-def nothing_to_learn(case: Case) -> str | None:
+def nothing_to_learn(case: CheckInput) -> str | None:
     """See whether every probe is right, or none."""
     k = case.observed.n_classes
     lower, upper = (float(bound) for bound in case.observed.bounds(k))
@@ -80,7 +80,7 @@ def nothing_to_learn(case: Case) -> str | None:
     return None
 
 
-def unbalanced(case: Case) -> str | None:
+def unbalanced(case: CheckInput) -> str | None:
     """Compare what the probes are worth with what as many balanced ones would be worth."""
     counts = case.probes_per_class[case.probes_per_class > 0]
     if len(counts) < 2:
@@ -105,7 +105,7 @@ def unbalanced(case: Case) -> str | None:
     )
 
 
-def heavy_censoring(case: Case) -> str | None:
+def heavy_censoring(case: CheckInput) -> str | None:
     """See how closely accuracy is known among half of the pilot's classes.
 
     A probe known to have at least d losses is right among half of the classes with a chance of

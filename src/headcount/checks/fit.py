@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from headcount.checks.check_input import Case, Floats
+from headcount.checks.check_input import CheckInput, Floats
 from headcount.pilot.classifiers import JOINT, PARTLY, SEPARATE, training_of
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import FAR
@@ -21,7 +21,7 @@ ROUNDING = 0.01
 ROWS = 256
 
 
-def gap_at_pilot(case: Case) -> str | None:
+def gap_at_pilot(case: CheckInput) -> str | None:
     """Compare observed and fitted accuracy at the pilot's own size, where both are known."""
     k = case.observed.n_classes
     lower, upper = (float(bound) for bound in case.observed.bounds(k))
@@ -45,7 +45,7 @@ def _error(pilot: Pilot, accuracy: float) -> float:
     return float(np.sqrt(share * (1 - share) / worth))
 
 
-def too_far(case: Case) -> str | None:
+def too_far(case: CheckInput) -> str | None:
     """Compare the largest number asked about with what the back-test supports."""
     n_classes = case.observed.n_classes
     largest = max(case.asked, default=n_classes)
@@ -77,7 +77,7 @@ def too_far(case: Case) -> str | None:
     )
 
 
-def larger_pilot(case: Case) -> str:
+def larger_pilot(case: CheckInput) -> str:
     """Say how large a pilot would reach what is asked, if its forecasts hold as far as these."""
     n_classes, largest = case.observed.n_classes, max(case.asked)
     reached = 1.0 if case.backtest is None else case.backtest.supported
@@ -93,7 +93,7 @@ def larger_pilot(case: Case) -> str:
     )
 
 
-def probabilities(case: Case) -> str | None:
+def probabilities(case: CheckInput) -> str | None:
     """See whether in every row the scores, or their exponentials, add up to one."""
     pilot = case.pilot
     if not pilot.has_scores or training_of(pilot.classifier) == SEPARATE:
@@ -120,7 +120,7 @@ def _exponentials_add_up(scores: Floats) -> bool:
     return bool((np.abs(np.exp(scores).sum(axis=1) - 1) <= ROUNDING).all())
 
 
-def trained_together(case: Case) -> str | None:
+def trained_together(case: CheckInput) -> str | None:
     """Look up whether this classifier scores each class on its own."""
     name = case.pilot.classifier
     if training_of(name) != JOINT:
@@ -131,7 +131,7 @@ def trained_together(case: Case) -> str | None:
     )
 
 
-def trained_against_rest(case: Case) -> str | None:
+def trained_against_rest(case: CheckInput) -> str | None:
     """Look up whether this classifier learns each class against all others."""
     name = case.pilot.classifier
     if training_of(name) != PARTLY:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headcount.checks.check_input import Case, Floats, Ints
+from headcount.checks.check_input import CheckInput, Floats, Ints
 from headcount.support.words import percent
 
 # With a correlation above one half no number of probes of a class is worth more than two. The
@@ -25,7 +25,7 @@ GROUP_CHANCE = 0.001
 FEWEST_CLASSES = 5
 
 
-def dependent_probes(case: Case) -> str | None:
+def dependent_probes(case: CheckInput) -> str | None:
     """Estimate the correlation of losses between probes of one class, by ranks.
 
     By analysis of variance: with F the ratio of mean squares between and within classes, and n
@@ -71,7 +71,7 @@ def _correlation(ratio: float, n: float) -> float:
     return float((ratio - 1) / (ratio - 1 + n))
 
 
-def related_groups(case: Case) -> str | None:
+def related_groups(case: CheckInput) -> str | None:
     """Compare how often classes of the same group and of other groups beat a probe.
 
     If groups meant nothing, a class of n relatives would suffer a share n / (K - 1) of its
@@ -101,7 +101,7 @@ def related_groups(case: Case) -> str | None:
     )
 
 
-def unequal_groups(case: Case) -> str | None:
+def unequal_groups(case: CheckInput) -> str | None:
     """Compare the accuracy of groups, with what dealing classes to groups at random would give.
 
     Then the sum of squares between g groups has mean (g - 1) times the variance of class

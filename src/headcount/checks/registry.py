@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headcount.checks import copies, counts, fit, independence, rivals, trends
 from headcount.checks.advice import ADVICE
 from headcount.checks.check import Check
-from headcount.checks.check_input import BacktestResult, Case
+from headcount.checks.check_input import BacktestResult, CheckInput
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
@@ -27,8 +27,8 @@ class Entry:
     code: str
     title: str
     severity: str
-    look: Callable[[Case], str | None] | None = None
-    advise: Callable[[Case], str] | None = None
+    look: Callable[[CheckInput], str | None] | None = None
+    advise: Callable[[CheckInput], str] | None = None
 
 
 TABLE = (
@@ -98,7 +98,7 @@ def run_checks(
     >>> [check.code for check in found]
     ['HC001']
     """
-    case = Case(pilot, observed, law, tuple(asked), backtest)
+    case = CheckInput(pilot, observed, law, tuple(asked), backtest)
     looked = [(entry, entry.look(case)) for entry in TABLE if entry.look is not None]
     return tuple(
         finding(entry.code, text, entry.advise(case) if entry.advise else "")

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
-from headcount.checks.check_input import NAMED, Case, Floats, Ints
+from headcount.checks.check_input import NAMED, CheckInput, Floats, Ints
 from headcount.support.words import counted, percent
 
 # Two names for one class share its probes evenly: each loses half of them to the other. `SAME`
@@ -29,7 +29,7 @@ HUB_CHANCE = 0.001
 FEWEST_WINS = 5
 
 
-def near_duplicates(case: Case) -> str | None:
+def near_duplicates(case: CheckInput) -> str | None:
     """Look for pairs of classes that take half of each other's probes.
 
     Classes spread over any smooth population have close pairs by chance, so the pairs that are
@@ -57,7 +57,7 @@ def near_duplicates(case: Case) -> str | None:
     )
 
 
-def _same(case: Case, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
+def _same(case: CheckInput, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
     """Pairs as good as the same, where there are more than a smooth population would have."""
     counts, both = case.probes_per_class, (rivals + rivals.T).tocoo()
     first, second = both.row.astype(np.int64), both.col.astype(np.int64)
@@ -78,7 +78,7 @@ def _same(case: Case, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
     return first[same], second[same], share[same]
 
 
-def _decided(case: Case, first: Ints, second: Ints) -> float:
+def _decided(case: CheckInput, first: Ints, second: Ints) -> float:
     """Return the share of what these pairs took from each other that was won, not tied.
 
     Coarse scores make classes that are merely close look the same, so that such pairs no longer
@@ -91,7 +91,7 @@ def _decided(case: Case, first: Ints, second: Ints) -> float:
     return float(1 - halves / taken) if taken > 0 else 1.0
 
 
-def _identical(case: Case) -> tuple[Ints, Ints, Floats]:
+def _identical(case: CheckInput) -> tuple[Ints, Ints, Floats]:
     """Pairs that tie on every probe of both, where there are more than coarse scores would make.
 
     How often two classes tie differs from pair to pair. If that chance is spread without a lump
@@ -125,7 +125,7 @@ def _entries(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
     return np.asarray(matrix[rows, columns]).ravel()
 
 
-def hubs(case: Case) -> str | None:
+def hubs(case: CheckInput) -> str | None:
     """Look for classes that beat far more probes of others than their fellows do.
 
     Win rates, on the probit scale, spread like a normal law in healthy pilots (central classes

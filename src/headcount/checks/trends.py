@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from headcount.checks.check_input import Case, Floats
+from headcount.checks.check_input import CheckInput, Floats
 from headcount.support.words import percent
 
 # Each of two tests, of how hard classes are and of how often they win, alarms once in 200 pilots
@@ -16,7 +16,7 @@ LEAST = 0.22
 FEWEST_CLASSES = 10
 
 
-def along_the_order(case: Case) -> str | None:
+def along_the_order(case: CheckInput) -> str | None:
     """See whether classes get harder, or win more often, along the order that was given.
 
     Both are Spearman's rank correlation with the order. Classes are the units: if they are
@@ -34,7 +34,7 @@ def along_the_order(case: Case) -> str | None:
     )
 
 
-def _difficulty(case: Case) -> str | None:
+def _difficulty(case: CheckInput) -> str | None:
     """Compare how hard classes are: the mean rank of their probes' losses."""
     labels, order = case.pilot.labels, case.pilot.order
     assert order is not None  # whoever asks has looked
@@ -55,7 +55,7 @@ def _difficulty(case: Case) -> str | None:
     return f"they get {way} ({percent(early)} right in its first half, {percent(late)} in its last)"
 
 
-def _rivalry(case: Case) -> str | None:
+def _rivalry(case: CheckInput) -> str | None:
     """Compare how often classes beat the probes of others."""
     rivals, order = case.rivals, case.pilot.order
     assert order is not None  # whoever asks has looked

@@ -102,7 +102,7 @@ def forecast(
 
     headcount forecast scores.npz --classes 1000,10000
 
-    headcount forecast probes.npy --labels who.txt --gallery enrolled.npy --metric cosine
+    headcount forecast probes.npy --labels who.txt --gallery enrolled.npy --similarity cosine
     --classes 50000
 
     headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000

@@ -32,7 +32,7 @@ Labels = Annotated[
 ]
 Gallery = Annotated[Path | None, typer.Option(help="Enrolled embeddings; PILOT holds the probes.")]
 GalleryLabels = Annotated[Path | None, typer.Option(help="Class of each gallery row.")]
-Metric = Annotated[
+Similarity = Annotated[
     str | None, typer.Option(help="euclidean, cosine or dot: rows of PILOT are embeddings.")
 ]
 Better = Annotated[
@@ -90,7 +90,7 @@ def _shared(
     labels: Labels = None,
     gallery: Gallery = None,
     gallery_labels: GalleryLabels = None,
-    metric: Metric = None,
+    similarity: Similarity = None,
     higher_is_better: Better = None,
     qrels: Qrels = None,
     n_classes: Size = None,

@@ -1,8 +1,10 @@
 """Counting: for each probe, how many wrong classes beat and tie its true class."""
 
 from headcount.counting.beats import Beats
-from headcount.counting.cpu import Embeddings, ScoreMatrix, Source
+from headcount.counting.embeddings import Embeddings
+from headcount.counting.score_matrix import ScoreMatrix
+from headcount.counting.source import Source
 from headcount.counting.summaries import Pieces
-from headcount.counting.tiles import METRICS
+from headcount.counting.tiles import SIMILARITIES
 
-__all__ = ["METRICS", "Beats", "Embeddings", "Pieces", "ScoreMatrix", "Source"]
+__all__ = ["SIMILARITIES", "Beats", "Embeddings", "Pieces", "ScoreMatrix", "Source"]

@@ -78,3 +78,11 @@ def _ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     """Concatenate the ranges first[i] ... first[i] + lengths[i] - 1."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + lengths, lengths)
+
+
+def empty_beats(
+    losses: NDArray[np.int64], ties: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return where the entries of each probe start, and room for them."""
+    start = np.concatenate([[0], np.cumsum(losses + ties)]).astype(np.int64)
+    return start, np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)

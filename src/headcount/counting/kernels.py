@@ -101,34 +101,34 @@ def collect_rows(scores, true, sign, start, classes, tied):
 
 
 @njit(nogil=True, cache=True)
-def _exact(x, g, x_norm, g_norm, metric):
+def _exact(x, g, x_norm, g_norm, similarity):
     """Score of one pair in float64, terms added in order. This is what a score *is*."""
     total = 0.0
-    if metric == EUCLIDEAN:
+    if similarity == EUCLIDEAN:
         for a in range(x.shape[0]):
             gap = np.float64(x[a]) - np.float64(g[a])
             total += gap * gap
         return -total
     for a in range(x.shape[0]):
         total += np.float64(x[a]) * np.float64(g[a])
-    if metric == COSINE:
+    if similarity == COSINE:
         scale = x_norm * g_norm
         return total / scale if scale > 0.0 else 0.0
     return total
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _quick(x, g, x_norm, g_norm, metric):
+def _quick(x, g, x_norm, g_norm, similarity):
     """As `_exact`, additions in any order: many times faster, right to float64 round-off."""
     total = 0.0
-    if metric == EUCLIDEAN:
+    if similarity == EUCLIDEAN:
         for a in range(x.shape[0]):
             gap = np.float64(x[a]) - np.float64(g[a])
             total += gap * gap
         return -total
     for a in range(x.shape[0]):
         total += np.float64(x[a]) * np.float64(g[a])
-    if metric == COSINE:
+    if similarity == COSINE:
         scale = x_norm * g_norm
         return total / scale if scale > 0.0 else 0.0
     return total
@@ -145,35 +145,35 @@ def norms(rows, out):
 
 
 @njit(nogil=True, cache=True)
-def true_scores(x, x_norm, own, true, g, g_norm, start, metric, out):
+def true_scores(x, x_norm, own, true, g, g_norm, start, similarity, out):
     """Exact score of each probe against its own class: the best of the class's rows but itself."""
     for i in range(x.shape[0]):
         best = -np.inf
         for row in range(start[true[i]], start[true[i] + 1]):
             if row != own[i]:
-                best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], metric))
+                best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], similarity))
         out[i] = best
 
 
 @njit(nogil=True, cache=True)
-def _settle(x, g, x_norm, g_norm, metric, t, slack):
+def _settle(x, g, x_norm, g_norm, similarity, t, slack):
     """Compare one pair with the true score: 1 it beats, 0 it ties, -1 it loses.
 
     `slack` bounds how far `_quick` may be off; for products, per unit of the gallery row's length.
     """
-    room = slack * g_norm if metric == DOT else slack
-    s = _quick(x, g, x_norm, g_norm, metric)
+    room = slack * g_norm if similarity == DOT else slack
+    s = _quick(x, g, x_norm, g_norm, similarity)
     if s > t + room:
         return 1
     if s < t - room:
         return -1
-    s = _exact(x, g, x_norm, g_norm, metric)
+    s = _exact(x, g, x_norm, g_norm, similarity)
     return 1 if s > t else (0 if s == t else -1)
 
 
 @njit(nogil=True, cache=True)
 def count_tile(
-    approx, low, high, first, x, x_norm, true, t, slack, g, g_norm, metric, above, equal
+    approx, low, high, first, x, x_norm, true, t, slack, g, g_norm, similarity, above, equal
 ):
     """Count over a tile of approximate scores, one gallery row a class.
 
@@ -196,7 +196,9 @@ def count_tile(
                     s = approx[i, j]
                     if s >= lo and s <= hi and first + j != true[i]:
                         c = first + j
-                        verdict = _settle(x[i], g[c], x_norm[i], g_norm[c], metric, t[i], slack[i])
+                        verdict = _settle(
+                            x[i], g[c], x_norm[i], g_norm[c], similarity, t[i], slack[i]
+                        )
                         above[i] += verdict == 1
                         equal[i] += verdict == 0
         c = true[i] - first
@@ -205,7 +207,7 @@ def count_tile(
 
 
 @njit(nogil=True, cache=True)
-def _judge(approx, i, lo, hi, a, b, offset, x, g, x_norm, g_norm, metric, t, slack):
+def _judge(approx, i, lo, hi, a, b, offset, x, g, x_norm, g_norm, similarity, t, slack):
     """Compare the best of gallery rows a..b with the true score: 1, 0 or -1 as in `_settle`."""
     for row in range(a, b):
         if approx[i, row - offset] > hi:
@@ -213,7 +215,7 @@ def _judge(approx, i, lo, hi, a, b, offset, x, g, x_norm, g_norm, metric, t, sla
     verdict = -1
     for row in range(a, b):
         if approx[i, row - offset] >= lo:
-            found = _settle(x, g[row], x_norm, g_norm[row], metric, t, slack)
+            found = _settle(x, g[row], x_norm, g_norm[row], similarity, t, slack)
             if found == 1:
                 return 1
             verdict = max(verdict, found)
@@ -235,7 +237,7 @@ def count_classes(
     g,
     g_norm,
     start,
-    metric,
+    similarity,
     above,
     equal,
 ):
@@ -246,7 +248,7 @@ def count_classes(
             if c != true[i]:
                 verdict = _judge(
                     approx, i, low[i], high[i], start[c], start[c + 1], offset,
-                    x[i], g, x_norm[i], g_norm, metric, t[i], slack[i],
+                    x[i], g, x_norm[i], g_norm, similarity, t[i], slack[i],
                 )  # fmt: skip
                 above[i] += verdict == 1
                 equal[i] += verdict == 0
@@ -254,7 +256,7 @@ def count_classes(
 
 @njit(nogil=True, cache=True)
 def collect_classes(
-    approx, low, high, first, last, x, x_norm, true, t, slack, g, g_norm, start, metric,
+    approx, low, high, first, last, x, x_norm, true, t, slack, g, g_norm, start, similarity,
     at, classes, tied,
 ):  # fmt: skip
     """Write which classes beat or tie each probe; `at[i]` is where row i writes next."""
@@ -264,7 +266,7 @@ def collect_classes(
             if c != true[i]:
                 verdict = _judge(
                     approx, i, low[i], high[i], start[c], start[c + 1], offset,
-                    x[i], g, x_norm[i], g_norm, metric, t[i], slack[i],
+                    x[i], g, x_norm[i], g_norm, similarity, t[i], slack[i],
                 )  # fmt: skip
                 if verdict >= 0:
                     classes[at[i]] = c
@@ -273,18 +275,18 @@ def collect_classes(
 
 
 @njit(nogil=True, cache=True)
-def score_rows(x, x_norm, true, t, slack, g, g_norm, start, metric, out):
+def score_rows(x, x_norm, true, t, slack, g, g_norm, start, similarity, out):
     """Score every class for each probe, so that comparing the scores gives the exact counts."""
     for i in range(x.shape[0]):
         for c in range(start.shape[0] - 1):
             best = -np.inf
             room = 0.0
             for row in range(start[c], start[c + 1]):
-                best = max(best, _quick(x[i], g[row], x_norm[i], g_norm[row], metric))
-                room = max(room, slack[i] * g_norm[row] if metric == DOT else slack[i])
+                best = max(best, _quick(x[i], g[row], x_norm[i], g_norm[row], similarity))
+                room = max(room, slack[i] * g_norm[row] if similarity == DOT else slack[i])
             if abs(best - t[i]) <= 2 * room:
                 best = -np.inf
                 for row in range(start[c], start[c + 1]):
-                    best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], metric))
+                    best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], similarity))
             out[i, c] = best
         out[i, true[i]] = t[i]

@@ -12,13 +12,13 @@ from headcount.counting import kernels
 from headcount.support.workers import for_each
 
 if TYPE_CHECKING:
-    from headcount.counting.cpu import Embeddings
+    from headcount.counting.embeddings import Embeddings
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 TILE_COLUMNS = 1024
-METRICS = {"dot": kernels.DOT, "cosine": kernels.COSINE, "euclidean": kernels.EUCLIDEAN}
+SIMILARITIES = {"dot": kernels.DOT, "cosine": kernels.COSINE, "euclidean": kernels.EUCLIDEAN}
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:
@@ -69,10 +69,10 @@ class Tiles:
     def __init__(self, source: Embeddings) -> None:
         gallery = source.gallery
         self.source = source
-        self.metric = METRICS[source.metric]
-        self.euclidean = self.metric == kernels.EUCLIDEAN
+        self.similarity = SIMILARITIES[source.similarity]
+        self.euclidean = self.similarity == kernels.EUCLIDEAN
         self.norms = norms_of(gallery)
-        self.scale = 1.0 if self.metric == kernels.COSINE else _power_of_two(gallery)
+        self.scale = 1.0 if self.similarity == kernels.COSINE else _power_of_two(gallery)
         # Any centre is right; a median ignores the odd row that is far away from all others.
         sample = self._scaled(slice(None, None, -(-len(gallery) // 2048)))
         self.centre = np.median(sample, axis=0)
@@ -87,7 +87,7 @@ class Tiles:
 
     def _scaled(self, rows: slice) -> Floats:
         block = self.source.gallery[rows].astype(np.float64)
-        if self.metric == kernels.COSINE:
+        if self.similarity == kernels.COSINE:
             return block / np.where(self.norms[rows] > 0, self.norms[rows], 1.0)[:, None]
         return block * self.scale
 
@@ -104,7 +104,7 @@ class Tiles:
         source = self.source
         raw, norms, exact, slack = source.probe_scores(rows, self.norms)
         x = raw.astype(np.float64)
-        if self.metric == kernels.COSINE:
+        if self.similarity == kernels.COSINE:
             x /= np.where(norms > 0, norms, 1.0)[:, None]
         else:
             x *= self.scale
@@ -116,7 +116,7 @@ class Tiles:
             x = np.column_stack([x, np.ones(len(x))])
         else:
             squares = np.einsum("ij,ij->i", x, x)
-            unscale = 1.0 if self.metric == kernels.COSINE else self.scale * self.scale
+            unscale = 1.0 if self.similarity == kernels.COSINE else self.scale * self.scale
             level = exact * unscale - x @ self.centre
         scale = 2.0 ** -np.frexp(np.maximum(np.abs(x).max(axis=1), 1.0))[1].astype(np.float64)
         vectors = (x * scale[:, None]).astype(np.float32)
@@ -151,7 +151,7 @@ class Tiles:
                 reach = (block.size + longest) ** 2 + norm**2 + np.abs(block.level)
         else:
             product = block.size * longest
-            reach = block.size * (1.0 if self.metric == kernels.COSINE else norm)
+            reach = block.size * (1.0 if self.similarity == kernels.COSINE else norm)
             reach = reach + np.abs(block.level)
         return np.asarray(self.unit32 * product + self.unit64 * reach + _TINY / block.scale)
 

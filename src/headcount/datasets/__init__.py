@@ -38,5 +38,5 @@ def load_hangul() -> Pilot:
         syllables[members["probe_labels"]],
         members["gallery"],
         syllables,
-        metric=str(members["metric"]),
+        similarity=str(members["metric"]),
     )

@@ -14,7 +14,7 @@ from headcount.support import validation
 
 
 def enrolled(
-    probes: NDArray[Any], labels: NDArray[Any], gallery: Any, gallery_labels: Any, metric: str
+    probes: NDArray[Any], labels: NDArray[Any], gallery: Any, gallery_labels: Any, similarity: str
 ) -> tuple[Embeddings, NDArray[Any]]:
     """Return the scores of probes against a gallery, and the names of its classes."""
     vectors = validation.as_matrix(gallery, "gallery")
@@ -33,11 +33,11 @@ def enrolled(
     enough(len(names), len(probes))
     true = positions(labels, names)
     rows, start, _ = _gallery_of(vectors, codes, len(names))
-    return Embeddings(probes, true, rows, start, metric), names
+    return Embeddings(probes, true, rows, start, similarity), names
 
 
 def leave_one_out(
-    vectors: NDArray[Any], labels: NDArray[Any], metric: str
+    vectors: NDArray[Any], labels: NDArray[Any], similarity: str
 ) -> tuple[Embeddings, NDArray[Any]]:
     """Return the scores of each row against all others, and the names of the classes."""
     names, codes = np.unique(labels, return_inverse=True)
@@ -51,7 +51,7 @@ def leave_one_out(
         )
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    source = Embeddings(vectors, codes[probing], rows, start, metric, probing, place[probing])
+    source = Embeddings(vectors, codes[probing], rows, start, similarity, probing, place[probing])
     return source, names
 
 

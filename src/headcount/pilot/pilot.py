@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.counting import METRICS, Beats, Pieces, ScoreMatrix, Source
+from headcount.counting import SIMILARITIES, Beats, Pieces, ScoreMatrix, Source
 from headcount.counting.canonical import canonical_order
 from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.classifiers import classifier_name, classifier_scores
@@ -220,7 +220,7 @@ class Pilot:
         gallery: Any = None,
         gallery_labels: Any = None,
         *,
-        metric: str = "euclidean",
+        similarity: str = "euclidean",
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
@@ -240,7 +240,7 @@ class Pilot:
             with a single row then only compete.
         gallery_labels : sequence of int or str, optional
             Class of each gallery row; by default row i is class i.
-        metric : {"euclidean", "cosine", "dot"}
+        similarity : {"euclidean", "cosine", "dot"}
             How vectors are compared. A vector of length zero has cosine 0 with everything.
         average, tie_rule, groups, order
             See `Pilot`.
@@ -249,7 +249,7 @@ class Pilot:
         -------
         Pilot
         """
-        validation.choice(metric, "metric", tuple(METRICS))
+        validation.choice(similarity, "similarity", tuple(SIMILARITIES))
         vectors = validation.as_matrix(probes, "probes")
         validation.finite_vectors(vectors, "probes")
         given = validation.as_labels(probe_labels, "probe labels")
@@ -259,9 +259,9 @@ class Pilot:
                 raise DataError(
                     "gallery labels were given without a gallery; give both or neither."
                 )
-            source, names = leave_one_out(vectors, given, metric)
+            source, names = leave_one_out(vectors, given, similarity)
         else:
-            source, names = enrolled(vectors, given, gallery, gallery_labels, metric)
+            source, names = enrolled(vectors, given, gallery, gallery_labels, similarity)
         losses, ties = source.count()
         _refuse_constant(ties, source.n_classes)
         return cls(

@@ -24,7 +24,7 @@ from headcount.support.output import as_frame
 from headcount.support.words import Nouns, about, named, percent, plain, rough_chance
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import HALVES, LEAST_HALF, points
-from headcount.uncertainty.error_model import off_scale, on_scale, slope
+from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.jackknife import Jackknife
 from headcount.uncertainty.resampling import refits
 
@@ -575,7 +575,7 @@ class _Gap:
         shared = z[0][:, None] * np.sqrt((1 + self.correlation) / 2)
         differs = z[1][:, None] * np.sqrt((1 - self.correlation) / 2)
         one, two = (
-            expit(off_scale(middle + error * steps))
+            expit(inverse_cloglog(middle + error * steps))
             for middle, error, steps in zip(
                 self.middles, errors, (shared + differs, shared - differs), strict=True
             )
@@ -619,7 +619,7 @@ def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | 
     middles = np.array([u.middle(m.accuracy(grid), grid) for m, u in zip(made, known, strict=True)])
     return _Gap(
         grid,
-        on_scale(middles),
+        cloglog(middles),
         np.array([u.error(grid) for u in known]) * slope(middles),
         shared,
         lambda confidence: np.max([u.multiplier(confidence, grid) for u in known], axis=0),

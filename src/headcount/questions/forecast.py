@@ -34,7 +34,7 @@ from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import asked_classes, curve_classes, either, whole_count
+from headcount.support.grids import asked_classes, curve_classes, observed_or_forecast, whole_count
 from headcount.support.output import PAGES, PICTURES, as_csv, as_frame, write_text
 from headcount.support.validation import confidence_level
 from headcount.support.words import (
@@ -291,7 +291,9 @@ class Forecast:
 
         A float for one k, an array for several.
         """
-        return _plain(either(k, self.n_classes, self.observed.accuracy, self.law.accuracy))
+        return _plain(
+            observed_or_forecast(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
+        )
 
     @property
     def supported(self) -> int:
@@ -310,7 +312,7 @@ class Forecast:
 
         A float for one k, an array for several.
         """
-        values = either(
+        values = observed_or_forecast(
             k,
             self.n_classes,
             lambda inside: self.observed.top(m, inside),

@@ -73,7 +73,7 @@ def warn_if_far(n_classes: int, largest: int) -> None:
         )
 
 
-def either(
+def observed_or_forecast(
     k: Any, n_classes: int, inside: Callable[[Floats], Any], beyond: Callable[[Floats], Any]
 ) -> Floats:
     """Return values at k: from `inside` up to the pilot's size, from `beyond` past it."""

@@ -30,7 +30,7 @@ from headcount.estimators.regression import Regression, SplineRegression, curve_
 from headcount.estimators.shared.bases import Basis, GaussianBasis
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import either
+from headcount.support.grids import observed_or_forecast
 from headcount.uncertainty.jackknife import accuracy_covariance
 
 __all__ = [
@@ -70,7 +70,7 @@ def accuracy_standard_error(pilot: Pilot, k: Any) -> Floats:
 
 def accuracy_error(pilot: Pilot, fitted: Extrapolator, k: Any) -> Floats:
     """Return the standard error of accuracy: of the observed one up to K, else of the forecast."""
-    return either(
+    return observed_or_forecast(
         k,
         pilot.n_classes,
         partial(accuracy_standard_error, pilot),

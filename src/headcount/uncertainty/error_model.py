@@ -27,24 +27,24 @@ LOW = -30.0  # log odds below which the two scales differ by less than round-off
 HIGH = 20.0  # further up, nothing can be told from one
 
 
-def on_scale(log_odds: Any) -> Floats:
+def cloglog(log_odds: Any) -> Floats:
     """Return y where log odds are l.
 
     Examples
     --------
-    >>> on_scale([-40.0, 0.0]).round(4).tolist()
+    >>> cloglog([-40.0, 0.0]).round(4).tolist()
     [-40.0, -0.3665]
     """
     at = np.asarray(log_odds, dtype=np.float64)
     return np.where(at < LOW, at, np.log(np.logaddexp(0.0, np.maximum(at, LOW))))
 
 
-def off_scale(y: Any) -> Floats:
+def inverse_cloglog(y: Any) -> Floats:
     """Return the log odds l of values on the scale.
 
     Examples
     --------
-    >>> off_scale(on_scale([-40.0, 0.0, 9.0])).round(9).tolist()
+    >>> inverse_cloglog(cloglog([-40.0, 0.0, 9.0])).round(9).tolist()
     [-40.0, 0.0, 9.0]
     """
     at = np.minimum(np.asarray(y, dtype=np.float64), HIGH)

@@ -68,8 +68,8 @@ from headcount.uncertainty.error_model import (
     MODEL,
     STATED_MODEL,
     ErrorModel,
-    off_scale,
-    on_scale,
+    cloglog,
+    inverse_cloglog,
     slope,
 )
 
@@ -436,7 +436,7 @@ class Uncertainty:
         """Return log odds of the limits that errors like those of simulated problems would give."""
         middle = self.middle(accuracy, k)
         reach = self.model.multiplier(confidence) * error * slope(middle)
-        return off_scale(on_scale(middle) - reach), off_scale(on_scale(middle) + reach)
+        return inverse_cloglog(cloglog(middle) - reach), inverse_cloglog(cloglog(middle) + reach)
 
     def _jeffreys(
         self, accuracy: Floats, error: Floats, confidence: float

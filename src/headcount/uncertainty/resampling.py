@@ -42,7 +42,7 @@ def share_of(n_units: int, size: int, n_classes: int) -> int:
     return max(1, round(n_units * size / n_classes))
 
 
-class OwnRivals:
+class IndependentRivals:
     """Subsets of a pilot of counts: each probe meets rivals of its own.
 
     A censored probe is one whose list of rivals was cut before its true class appeared, so that
@@ -386,7 +386,7 @@ def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any 
             "this pilot holds only counts, so classes cannot be drawn from it in a given order; "
             "make it from scores or embeddings."
         )
-    return OwnRivals(pilot)
+    return IndependentRivals(pilot)
 
 
 class SharedRivals:

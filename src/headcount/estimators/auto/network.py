@@ -23,7 +23,7 @@ Weights = dict[str, Floats]
 
 CLIP = 6.0  # standardised features beyond are as good as this
 N_RATIOS = len(RATIOS)
-FILE = "auto.npz"
+FILE = "weights.npz"
 
 
 @lru_cache(maxsize=1)
@@ -31,7 +31,7 @@ def networks() -> tuple[Weights, ...]:
     """Return the weights of all networks, read once."""
     held: dict[str, Weights] = {}
     with (
-        (files("headcount.estimators") / "learned" / FILE).open("rb") as stream,
+        (files("headcount.estimators.auto") / FILE).open("rb") as stream,
         np.load(stream, allow_pickle=False) as read,
     ):
         for name in read.files:

@@ -36,7 +36,7 @@ def load(
     labels: str | os.PathLike[str] | None = None,
     gallery: str | os.PathLike[str] | None = None,
     gallery_labels: str | os.PathLike[str] | None = None,
-    metric: str | None = None,
+    similarity: str | None = None,
     higher_is_better: bool | None = None,
     qrels: str | os.PathLike[str] | None = None,
     n_classes: int | None = None,
@@ -56,8 +56,8 @@ def load(
         ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
         `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
     labels, gallery, gallery_labels : path, optional
-        Files with what the first one lacks. With a gallery, or with a metric, rows are embeddings.
-    metric : {"euclidean", "cosine", "dot"}, optional
+        Files with what the first one lacks. With a gallery, or with a similarity, rows are embeddings.
+    similarity : {"euclidean", "cosine", "dot"}, optional
         How embeddings are compared.
     higher_is_better : bool, optional
         False for distances. Neighbour lists are taken for distances unless stated.
@@ -80,7 +80,7 @@ def load(
         labels=labels,
         gallery=gallery,
         gallery_labels=gallery_labels,
-        metric=metric,
+        similarity=similarity,
         higher_is_better=higher_is_better,
         qrels=qrels,
         n_classes=n_classes,
@@ -110,7 +110,7 @@ def _from_trec(path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> 
 
 
 def _from_rows(table: Rows, path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
-    """Scores, or embeddings where a gallery or a metric says so."""
+    """Scores, or embeddings where a gallery or a similarity says so."""
     labels = table.labels
     if options.has("labels"):
         labels = safe_arrays.read_labels(options.take("labels"), limit)
@@ -120,8 +120,8 @@ def _from_rows(table: Rows, path: Path, options: Options, limit: safe_arrays.Mem
             + (" or a column named label." if table.names is not None else ".")
         )
     keywords = options.pick(*COMMON)
-    if table.vectors or options.has("gallery") or options.has("metric"):
-        keywords |= options.pick("metric")
+    if table.vectors or options.has("gallery") or options.has("similarity"):
+        keywords |= options.pick("similarity")
         gallery, gallery_labels = (
             read_gallery(options, limit) if options.has("gallery") else (None, None)
         )

@@ -50,7 +50,9 @@ def _scores(members: Members, path: Path, options: Options, limit: MemoryLimit) 
 
 
 def _embeddings(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
-    keywords = _stated(members, path, options, "metric", *COMMON)
+    if "metric" in members and "similarity" not in members:  # as older files call it
+        members = {**members, "similarity": members["metric"]}
+    keywords = _stated(members, path, options, "similarity", *COMMON)
     labels = _labels(members, "probe_labels", path, options, limit)
     gallery: NDArray[Any] | None
     if options.has("gallery"):

@@ -19,7 +19,7 @@ from headcount.questions.forecast import SCHEMA
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
 from headcount.questions.risk.observed import ObservedRisk
 from headcount.support import validation
-from headcount.support.grids import curve_classes, either
+from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
 from headcount.support.words import OURS, Nouns, counted
 from headcount.support.workers import doing
@@ -112,7 +112,7 @@ class RiskForecast:
 
     def risk(self, k: Any) -> Floats:
         """Risk among k classes: observed for k up to the pilot's size, fitted beyond."""
-        return either(k, self.n_classes, self.observed.risk, self.fit.risk)
+        return observed_or_forecast(k, self.n_classes, self.observed.risk, self.fit.risk)
 
     def standard_error(self, k: Any) -> Floats:
         """Return the standard error of the risk among k classes, by the jackknife over classes.
@@ -127,7 +127,7 @@ class RiskForecast:
                 "for; make it from scores and pass intervals=True."
             )
         beyond = partial(self._delta.forecast, self.fit)
-        return either(k, self.n_classes, self._delta.observed, beyond)
+        return observed_or_forecast(k, self.n_classes, self._delta.observed, beyond)
 
     def interval(self, k: Any, by: str = "asymptotic") -> tuple[Floats, Floats]:
         """Interval for the expected risk among k classes, within zero and the largest cost."""

@@ -1,0 +1,191 @@
+"""Counting by blocked products of embeddings.
+
+Comparisons are decided in float64. A tile is computed in float32 together with a bound on its
+round-off; only pairs closer to the true score than that bound are computed again, by a loop that
+adds its terms in a fixed order, so the counts are those of such a loop over all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.counting import kernels
+from headcount.counting.beats import Beats, empty_beats
+from headcount.counting.source import BLOCK_BYTES
+from headcount.counting.summaries import Pieces, empty_pieces, fill_pieces
+from headcount.counting.tiles import SIMILARITIES, Tiles, norms_of, row_blocks, vectors_of
+from headcount.support.workers import for_each, one_blas_thread, thread_count
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+TILE_ROWS = 512
+
+
+class Embeddings:
+    """Scores of probe vectors against gallery vectors.
+
+    Parameters
+    ----------
+    probes : ndarray of shape (n_rows, n_dimensions)
+        Any integer or floating type; read block by block, so it may be memory-mapped.
+    true : ndarray of int64, shape (n_probes,)
+        Class of each probe.
+    gallery : ndarray of shape (n_gallery, n_dimensions)
+        Rows of class c are ``gallery[start[c]:start[c + 1]]``.
+    start : ndarray of int64, shape (n_classes + 1,)
+        Where the rows of each class start.
+    similarity : {"euclidean", "cosine", "dot"}
+        How a probe is scored against a gallery row. A class scores as its best row does.
+    rows : ndarray of int, optional
+        Which rows of `probes` are probes; all by default.
+    own : ndarray of int64, optional
+        For leave-one-out: the gallery row that is the probe itself; -1 where there is none.
+    """
+
+    def __init__(
+        self,
+        probes: NDArray[Any],
+        true: Ints,
+        gallery: NDArray[Any],
+        start: Ints,
+        similarity: str,
+        rows: NDArray[np.intp] | None = None,
+        own: Ints | None = None,
+    ) -> None:
+        self.probes = probes
+        self.true = true
+        self.gallery = vectors_of(gallery)
+        self.start = start
+        self.similarity = similarity
+        self.rows = rows
+        self.own = np.full(len(true), -1, np.int64) if own is None else own
+        self.n_probes = len(true)
+        self.n_classes = len(start) - 1
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe."""
+        losses, ties = np.zeros((2, self.n_probes), np.int64)
+        tiles = Tiles(self)
+        single = self.n_classes == len(self.gallery)
+
+        def work(rows: slice) -> None:
+            block = tiles.probe_block(rows)
+            for first, last in tiles.columns:
+                approx, low, high = tiles.tile(block, first, last)
+                if single:
+                    kernels.count_tile(
+                        approx, low, high, first, *block.pairs, self.gallery, tiles.norms,
+                        tiles.similarity, losses[rows], ties[rows],
+                    )  # fmt: skip
+                else:
+                    kernels.count_classes(
+                        approx, low, high, first, last, *block.pairs, self.gallery, tiles.norms,
+                        self.start, tiles.similarity, losses[rows], ties[rows],
+                    )  # fmt: skip
+
+        self._run(work, tiles, "Counting")
+        return losses, ties
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe in one pass."""
+        losses, ties = np.zeros((2, self.n_probes), np.int64)
+        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
+        norms = norms_of(self.gallery)
+
+        def work(rows: slice) -> None:
+            scores, true = self._score_rows(rows, norms), self.true[rows]
+            level = scores[np.arange(len(scores)), true][:, None]
+            losses[rows] = (scores > level).sum(axis=1)
+            ties[rows] = (scores == level).sum(axis=1) - 1
+            fill_pieces(pieces, rows, self._in_units(scores), true)
+
+        size = max(1, BLOCK_BYTES // (16 * self.n_classes * thread_count()))
+        for_each(work, row_blocks(self.n_probes, size), task="Measuring")
+        return losses, ties, pieces
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+        start, classes, tied = empty_beats(losses, ties)
+        tiles = Tiles(self)
+
+        def work(rows: slice) -> None:
+            block = tiles.probe_block(rows)
+            at = start[:-1][rows].copy()
+            for first, last in tiles.columns:
+                approx, low, high = tiles.tile(block, first, last)
+                kernels.collect_classes(
+                    approx, low, high, first, last, *block.pairs, self.gallery, tiles.norms,
+                    self.start, tiles.similarity, at, classes, tied,
+                )  # fmt: skip
+
+        self._run(work, tiles, "Listing rivals")
+        return Beats(start, classes, tied, self.n_classes)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+        norms = norms_of(self.gallery)
+        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for block in row_blocks(self.n_probes, size):
+            yield block, self._in_units(self._score_rows(block, norms))
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores as they are: computed in float64, so that nothing more is known."""
+        return self.blocks()
+
+    def probe_scores(
+        self, rows: slice, norms: Floats
+    ) -> tuple[NDArray[Any], Floats, Floats, Floats]:
+        """Vectors, lengths and true scores of some probes, and how far a quick score may be off."""
+        raw = vectors_of(self.probes[rows if self.rows is None else self.rows[rows]])
+        lengths, exact = norms_of(raw), np.empty(len(raw))
+        similarity = SIMILARITIES[self.similarity]
+        kernels.true_scores(
+            raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start, similarity,
+            exact,
+        )  # fmt: skip
+        unit = 4 * (raw.shape[1] + 8) * np.finfo(np.float64).eps / 2
+        reach = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}
+        return raw, lengths, exact, unit * reach[self.similarity]
+
+    def _score_rows(self, rows: slice, norms: Floats) -> Floats:
+        """Scores of some probes against all classes; squared distances for Euclidean ones."""
+        raw, lengths, exact, slack = self.probe_scores(rows, norms)
+        scores = np.empty((len(raw), self.n_classes))
+        kernels.score_rows(
+            raw, lengths, self.true[rows], exact, slack, self.gallery, norms, self.start,
+            SIMILARITIES[self.similarity], scores,
+        )  # fmt: skip
+        return scores
+
+    def _in_units(self, scores: Floats) -> Floats:
+        return -np.sqrt(-scores) if self.similarity == "euclidean" else scores
+
+    def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Embeddings:
+        """Keep some probes and some classes."""
+        lengths = np.diff(self.start)[classes]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        kept = np.concatenate([np.arange(self.start[c], self.start[c + 1]) for c in classes])
+        place = np.full(len(self.gallery) + 1, -1, np.int64)  # the last entry serves own = -1
+        place[kept] = np.arange(len(kept))
+        return Embeddings(
+            self.probes,
+            true,
+            self.gallery[kept],
+            start,
+            self.similarity,
+            rows if self.rows is None else self.rows[rows],
+            place[self.own[rows]],
+        )
+
+    def _run(self, work: Callable[[slice], None], tiles: Tiles, task: str) -> None:
+        share = -(-self.n_probes // (4 * thread_count()))
+        fitting = BLOCK_BYTES // (4 * tiles.widest)
+        size = max(16, min(max(share, 64), TILE_ROWS, fitting))
+        # One thread of the product per block: the blocks keep all cores busy by themselves.
+        with one_blas_thread():
+            for_each(work, row_blocks(self.n_probes, size), task=task)

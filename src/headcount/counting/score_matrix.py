@@ -1,0 +1,189 @@
+"""Counting in one pass over a score matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.counting import kernels
+from headcount.counting.beats import Beats, empty_beats
+from headcount.counting.source import BLOCK_BYTES
+from headcount.counting.summaries import Pieces, empty_pieces, fill_pieces
+from headcount.counting.tiles import row_blocks
+from headcount.support.workers import for_each, thread_count
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# For scores of so many bytes: the number that holds a row's counters, and bits of each.
+PACKED = {1: (np.uint16, 8), 2: (np.uint16, 8), 4: (np.uint32, 10), 8: (np.uint64, 20)}
+
+
+class ScoreMatrix:
+    """A score matrix of shape (probes, classes), in memory or memory-mapped.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_columns)
+        Any integer or floating type; never copied whole.
+    true : ndarray of int64, shape (n_probes,)
+        Class of each probe, counted among the classes kept.
+    higher_is_better : bool
+        False for distances.
+    rows, columns : ndarray of int, optional
+        Which rows and columns of `scores` are the probes and the classes; all by default.
+    """
+
+    def __init__(
+        self,
+        scores: NDArray[Any],
+        true: Ints,
+        higher_is_better: bool,
+        rows: NDArray[np.intp] | None = None,
+        columns: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.scores = scores
+        self.true = true
+        self.sign = 1 if higher_is_better else -1
+        self.rows = rows
+        self.columns = columns
+        self.n_probes = len(true)
+        self.n_classes = scores.shape[1] if columns is None else len(columns)
+        self.bad: Ints = np.zeros(self.n_probes, np.int64)
+
+    def _block(self, rows: slice) -> NDArray[Any]:
+        block = self.scores[rows if self.rows is None else self.rows[rows]]
+        if self.columns is not None:
+            block = block[:, self.columns]
+        return np.ascontiguousarray(_native(block))
+
+    def _by_columns(self) -> bool:
+        whole = self.rows is None and self.columns is None
+        plain = self.scores.dtype.isnative and _native(self.scores[:0]).dtype == self.scores.dtype
+        return whole and plain and bool(self.scores.T.flags.c_contiguous)
+
+    def _rows_within(self, n_bytes: int) -> int:
+        return max(1, n_bytes // max(1, self.n_classes * self.scores.dtype.itemsize))
+
+    def count(self) -> tuple[Ints, Ints]:
+        """Losses and ties of every probe; rows with a NaN or infinity are counted in `bad`."""
+        above, equal = np.zeros((2, self.n_probes), np.int64)
+        self.bad[:] = 0
+        by_columns = self._by_columns() and not self.scores.flags.c_contiguous
+
+        def work(rows: slice) -> None:
+            if by_columns:
+                counts = above[rows], equal[rows], self.bad[rows]
+                unit, bits = PACKED[self.scores.dtype.itemsize]
+                kernels.count_columns(
+                    self.scores.T, rows.start, self.true[rows], np.empty(0, unit), bits, *counts
+                )
+            else:
+                self._count_block(self._block(rows), rows, above, equal)
+
+        size = 8192 if by_columns else min(2048, self._rows_within(BLOCK_BYTES // 8))
+        for_each(work, row_blocks(self.n_probes, size), task="Counting")
+        return self._oriented(above, equal)
+
+    def _count_block(self, block: NDArray[Any], rows: slice, above: Ints, equal: Ints) -> None:
+        unit = _counter(block)
+        kernels.count_rows(block, self.true[rows], unit, above[rows], equal[rows], self.bad[rows])
+
+    def _oriented(self, above: Ints, equal: Ints) -> tuple[Ints, Ints]:
+        ties = equal - 1  # the true class equals itself
+        losses = above if self.sign > 0 else self.n_classes - 1 - above - ties
+        return losses, ties
+
+    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
+        """Losses, ties and pieces of every probe in one pass."""
+        above, equal = np.zeros((2, self.n_probes), np.int64)
+        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
+
+        def work(rows: slice) -> None:
+            block = self._block(rows)
+            self._count_block(block, rows, above, equal)
+            scores = self.sign * block.astype(np.float64)
+            fill_pieces(pieces, rows, scores, self.true[rows])
+
+        size = max(1, self._rows_within(BLOCK_BYTES) // (2 * thread_count()))
+        for_each(work, row_blocks(self.n_probes, size), task="Measuring")
+        losses, ties = self._oriented(above, equal)
+        return losses, ties, pieces
+
+    def beats(self, losses: Ints, ties: Ints) -> Beats:
+        """Which classes beat or tie every probe."""
+        start, classes, tied = empty_beats(losses, ties)
+
+        def work(rows: slice) -> None:
+            kernels.collect_rows(
+                self._block(rows), self.true[rows], self.sign, start[rows], classes, tied
+            )
+
+        for_each(
+            work,
+            row_blocks(self.n_probes, self._rows_within(BLOCK_BYTES // 8)),
+            task="Listing rivals",
+        )
+        return Beats(start, classes, tied, self.n_classes)
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
+        """Scores of all classes for successive blocks of probes, higher is better."""
+        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for block in row_blocks(self.n_probes, size):
+            yield block, self.sign * self._block(block).astype(np.float64)
+
+    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Scores, or places in their row where float64 would merge scores (64-bit integers)."""
+        size = max(1, BLOCK_BYTES // (8 * self.n_classes))
+        for rows in row_blocks(self.n_probes, size):
+            block = self._block(rows)
+            yield rows, self.sign * (_places(block) if _merges(block) else block.astype(np.float64))
+
+    def true_scores(self) -> Floats:
+        """Scores of the true classes alone, higher is better."""
+        rows = np.arange(self.n_probes) if self.rows is None else self.rows
+        columns = self.true if self.columns is None else self.columns[self.true]
+        return np.asarray(self.sign * self.scores[rows, columns].astype(np.float64))
+
+    def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> ScoreMatrix:
+        """Keep some probes and some classes, without copying scores."""
+        return ScoreMatrix(
+            self.scores,
+            true,
+            self.sign > 0,
+            rows if self.rows is None else self.rows[rows],
+            classes if self.columns is None else self.columns[classes],
+        )
+
+
+def _native(block: NDArray[Any]) -> NDArray[Any]:
+    """Give a block a type the kernels can read; only long doubles are rounded, to float64."""
+    if block.dtype.newbyteorder("=") == np.float16 or block.dtype.kind == "b":
+        return block.astype(np.float32)
+    if block.dtype.kind == "f" and block.dtype.itemsize > 8:
+        return block.astype(np.float64)
+    return np.asarray(block, dtype=block.dtype.newbyteorder("="))
+
+
+def _counter(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return an empty array of integers as wide as the scores, 16 bits at least."""
+    return np.empty(0, {1: np.int16, 2: np.int16, 4: np.int32}.get(scores.dtype.itemsize, np.int64))
+
+
+def _merges(block: NDArray[Any]) -> bool:
+    """Whether a block holds integers so large that neighbours are one number in float64."""
+    return block.dtype.kind in "iu" and bool((np.abs(block.astype(np.float64)) >= 2.0**53).any())
+
+
+def _places(block: NDArray[Any]) -> Floats:
+    """Return for each entry how many distinct smaller ones its row has."""
+    order = np.argsort(block, axis=1)
+    ascending = np.take_along_axis(block, order, axis=1)
+    places = np.zeros(block.shape)
+    places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    found = np.empty_like(places)
+    np.put_along_axis(found, order, places, axis=1)
+    return found

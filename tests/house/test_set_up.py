@@ -1,0 +1,57 @@
+"""What `make demo`, `make test` and CI install."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+packaging = pytest.importorskip("packaging.requirements")
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LISTS = {"core": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
+LINES = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if line[0] != "#"]
+LOCKED = dict(line.split("==") for line in LINES)
+
+
+def commands(*targets):
+    """Return what make would run on a fresh machine."""
+    words = ["make", "--dry-run", "--always-make", *targets]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [line.strip() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("extra", LISTS)
+def test_every_package_is_locked_to_a_version_that_is_allowed(extra):
+    for text in LISTS[extra]:
+        needed = packaging.Requirement(text)
+        if needed.name != PROJECT["name"]:
+            assert needed.specifier.contains(LOCKED[needed.name]), text
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_set_up_installs_what_is_locked_and_builds_with_it(target):
+    installs = [line for line in commands(target) if "pip install" in line]
+    assert installs
+    assert all("--constraint requirements.lock" in line for line in installs)
+    assert "--no-build-isolation" in installs[-1]
+
+
+def test_what_builds_the_package_is_locked_and_is_enough(tmp_path, monkeypatch):
+    build = pytest.importorskip("hatchling.build")
+    assert "hatchling" in LOCKED
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setitem(sys.modules, "editables", None)  # not on a fresh machine
+    assert (tmp_path / build.build_editable(str(tmp_path))).exists()
+
+
+def test_ci_tries_the_newest_and_the_oldest_versions():
+    script = (ROOT / ".ci/run").read_text()
+    assert "\nmake test-newest\n" in script and "\nmake test-oldest\n" in script
+    newest = commands("test-newest")
+    assert not any("requirements.lock" in line for line in newest)
+    oldest = " ".join(commands("test-oldest")).replace("\\", "")
+    assert "--resolution lowest-direct" in oldest
+    for line in (newest[-1], commands("test-oldest")[-1]):
+        assert "pytest" in line and "not slow" in line
