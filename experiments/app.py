@@ -323,6 +323,17 @@ def yardstick(
     terminal.show_table(*table(results.details["targets"]), 2)
 
 
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def training(context: typer.Context) -> None:
+    """Make problems, train the default on them, pack its weights; `training --help` says how."""
+    from experiments.training import learn
+
+    learn.main(context.args)
+
+
 app.command()(coverage)
 app.command()(calibration)
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +16,7 @@ from headcount.estimators import METHODS, Extrapolator
 from headcount.estimators.registry import DEFAULT
 
 DOCS = Path(__file__).parent.parent
-MODULES = ("datasets", "loading", "plotting", "report", "risk", "simulate", "theory")
+MODULES = ("datasets", "loading", "plots", "report", "risk", "simulate", "theory")
 
 
 def page(title: str, *parts: str) -> str:
@@ -149,7 +148,7 @@ def interface_pages() -> dict[str, str]:
         pages[f"api/{file}"] = page(f"`{name}`", documented(public[name], f"headcount.{name}"))
         lines.append(f"| [`{name}`]({file}.md) | {first_sentence(public[name])} |")
     for name in MODULES:
-        module = import_module(f"headcount.{name}")
+        module = getattr(headcount, name)
         pages[f"api/{name}"] = module_page(module, public)
         lines.append(f"| [`headcount.{name}`]({name}.md) | {first_sentence(module)} |")
     listed = "\n\n".join(documented(errors[name], f"headcount.{name}") for name in sorted(errors))

@@ -1,9 +1,9 @@
 """What `headcount.uncertainty.intervals` learns about errors: its constants, from random problems.
 
-Pilots of random synthetic problems (`experiments.problems.problems`) are forecast, and the errors of
-the log odds of accuracy held against the truth among thousands of fresh classes;
-`experiments.coverage.calibration_fit` says what is fitted to them. Families that are held out have no
-part in it; what their intervals cover is the test.
+Pilots of random synthetic problems (`experiments.problems.problems`) are forecast, and the errors
+of the log odds of accuracy held against the truth among thousands of fresh classes;
+`experiments.coverage.calibration_fit` says what is fitted to them. Families that are held out have
+no part in it; what their intervals cover is the test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""The constants of `headcount.uncertainty.error_model` under which errors of forecasts are most likely.
+r"""The constants of the error model under which errors of forecasts are most likely.
 
 With the log odds l of the estimate and t of the truth, the back-test's bias b, the standard error J
 of the observed accuracy, the log growth g of the variance over the halves, x = log(k / K), the
@@ -249,7 +249,7 @@ def named(are_stated: bool) -> tuple[str, ...]:
 
 
 def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False) -> str:
-    """Return the model as it is pasted into `headcount.uncertainty.error_model`, with standard errors."""
+    """Return the model as it is pasted into `error_model.py`, with standard errors."""
     lines = ["STATED_MODEL = replace(", "    MODEL,"] if are_stated else ["MODEL = ErrorModel("]
     for name in named(are_stated):
         lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")

@@ -4,9 +4,9 @@
 
 Pairs of systems look at the same classes and probes. Alike: the same features, one with a little
 noise of its own. Unlike: other features, half of the noise of their own, and sometimes another
-similarity. Populations of classes are normal, uniform or heavy-tailed, in 6 to 20 dimensions; the truth
-comes from 4,000 other classes. Printed for each k / K: how many nominal 90% intervals hold the true
-difference, and how wide they are, compared with what two unrelated forecasts would give.
+similarity. Populations of classes are normal, uniform or heavy-tailed, in 6 to 20 dimensions; the
+truth comes from 4,000 other classes. Printed for each k / K: how many nominal 90% intervals hold
+the true difference, and how wide they are, compared with what two unrelated forecasts would give.
 
 What came out is in docs/trust.md.
 """

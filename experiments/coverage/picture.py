@@ -63,7 +63,7 @@ class CoverageDisplay(Display):
 
     @classmethod
     def from_results(cls, results: Any) -> Self:
-        """Take what `python -m experiments coverage` found: its `Results`, or its JSON file as a dict.
+        """Take the `Results` of the experiment `coverage`, or its JSON file as a dict.
 
         Families of pilots are drawn, not their single settings.
         """

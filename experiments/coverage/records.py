@@ -1,8 +1,8 @@
 """What is kept of a pilot whose forecast is held against the truth, and how intervals are judged.
 
 Fitting is slow and judging is not. A record keeps what the pilot and its back-test say about
-errors, before anything learned is added, so that other constants in `headcount.uncertainty.intervals` can be
-judged without fitting again.
+errors, before anything learned is added, so that other constants in
+`headcount.uncertainty.intervals` can be judged without fitting again.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
 def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
     """Return a mark of the code that records depend on, for the keys of tasks.
 
-    Constants that only judging needs (`headcount.uncertainty.error_model`) are not in it, nor are comments.
-    Further modules may be named: those that pilots are drawn by.
+    Constants that only judging needs (`headcount.uncertainty.error_model`) are not in it, nor are
+    comments. Further modules may be named: those that pilots are drawn by.
     """
     whole = hashlib.sha256(stamp(estimator).encode())
     # Learned weights lie beside the default method and are not code.

@@ -1,8 +1,8 @@
 """Which random recognition problems there are: families, and what is drawn for each.
 
 A `Problem` is a small record of numbers and names. It says how classes, probes and scores come
-about, and `experiments.problems.problems` makes them. Families in `HELD_OUT` are drawn only when they
-are named: nothing is trained or tuned on them, so that results there are blind.
+about, and `experiments.problems.problems` makes them. Families in `HELD_OUT` are drawn only when
+they are named: nothing is trained or tuned on them, so that results there are blind.
 """
 
 from __future__ import annotations

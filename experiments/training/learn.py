@@ -1,12 +1,12 @@
 """Training the default forecast on random problems.
 
-    python -m experiments.training.learn generate BROAD --part 0 --parts 6 --seconds 310
-    python -m experiments.training.learn generate MODERATE --moderate --part 0 --parts 5 --seconds 310
-    python -m experiments.training.learn judged BROAD
-    python -m experiments.training.learn train BROAD --seed 0 --seconds 550 --out OUT
-    python -m experiments.training.learn train BROAD MODERATE --limits both --seed 2 --out OUT
-    python -m experiments.training.learn train MODERATE --limits moderate --seed 3 --out OUT
-    python -m experiments.training.learn pack OUT --out src/headcount/estimators/auto
+    python -m experiments training generate BROAD --part 0 --parts 6 --seconds 310
+    python -m experiments training generate MODERATE --moderate --part 0 --parts 5 --seconds 310
+    python -m experiments training judged BROAD
+    python -m experiments training train BROAD --seed 0 --seconds 550 --out OUT
+    python -m experiments training train BROAD MODERATE --limits both --seed 2 --out OUT
+    python -m experiments training train MODERATE --limits moderate --seed 3 --out OUT
+    python -m experiments training pack OUT --out src/headcount/estimators/auto
 
 `generate` makes groups of random problems (several processes may share the work; what is there is
 not made again), `judged` those that networks are judged by. `train` trains a network and goes on

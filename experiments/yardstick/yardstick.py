@@ -88,9 +88,10 @@ def compare(
     pilots : int, optional
         Pilots of each place, at most.
     kept : sequence of path, optional
-        Journals of other runs, of `python -m experiments cleanex` or of this command, that hold rows of
-        CleaneX for the same pilots; those are not done again. By default ``cleanex.jsonl`` in the
-        folder of the results and the journal of `python -m experiments cleanex` beside that folder.
+        Journals of other runs, of `python -m experiments cleanex` or of this command, that hold
+        rows of CleaneX for the same pilots; those are not done again. By default ``cleanex.jsonl``
+        in the folder of the results and the journal of `python -m experiments cleanex` beside that
+        folder.
     places : sequence of Place, optional
         In place of all those of the parts.
 

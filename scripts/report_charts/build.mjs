@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const HOME = new URL(".", import.meta.url);
-const OUT = new URL("../../src/headcount/report/assets/charts.min.js", HOME);
+const OUT = new URL("../../src/headcount/display/report/assets/charts.min.js", HOME);
 
 const { metafile, outputFiles } = await build({
   entryPoints: [new URL("entry.mjs", HOME).pathname],

@@ -20,6 +20,7 @@ from headcount.errors import MissingExtraError as MissingExtraError
 from headcount.errors import OutputError as OutputError
 from headcount.errors import ParameterError as ParameterError
 from headcount.errors import UnsupportedError as UnsupportedError
+from headcount.pilot import loading as loading
 from headcount.pilot.loading import load as load
 from headcount.pilot.pilot import Pilot as Pilot
 from headcount.questions import risk as risk

@@ -145,8 +145,8 @@ class Embeddings:
         lengths, exact = norms_of(raw), np.empty(len(raw))
         similarity = SIMILARITIES[self.similarity]
         kernels.true_scores(
-            raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start, similarity,
-            exact,
+            raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start,
+            similarity, exact,
         )  # fmt: skip
         unit = 4 * (raw.shape[1] + 8) * np.finfo(np.float64).eps / 2
         reach = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}

@@ -353,8 +353,8 @@ def compare(
     correlation is taken for the errors of shape, which no pilot shows: those of systems that err
     on the same classes are at least as much alike. In earlier simulations of 67 pairs, errors of
     similar systems were correlated by 0.95 where this finds 0.87, those of unlike ones by 0.2 where
-    it finds none; what intervals then hold is in `experiments/coverage/pairs.py`. Classes that only happen to
-    bear the same names do no harm, for the correlation found is then near zero.
+    it finds none; what intervals then hold is in `experiments/coverage/pairs.py`. Classes that only
+    happen to bear the same names do no harm, for the correlation found is then near zero.
 
     The interval of a crossing holds the numbers of classes at which the interval of the
     difference holds zero.

@@ -296,7 +296,8 @@ class _Model:
     def half_width(self, classes: Any, per_class: float) -> Floats:
         """Half the width of the interval to expect.
 
-        Its limits are the least of those from the pilot's size to k (`headcount.uncertainty.limits`).
+        Its limits are the least of those from the pilot's size to k
+        (`headcount.uncertainty.limits`).
         """
         sizes = np.asarray(classes, dtype=np.float64)
         stages = self._stages(sizes)

@@ -307,7 +307,7 @@ def forecast_training(
     >>> result = forecast_training(pilots, classes=[200, 2000], training_size=32)
     >>> result.accuracy([200, 2000], 32).round(2).tolist()
     [0.88, 0.65]
-    >>> headcount.simulate.theory.IsotropicGaussian(10, 0.55, 32, "mean").accuracy([200, 2000]).round(2)
+    >>> headcount.theory.IsotropicGaussian(10, 0.55, 32, "mean").accuracy([200, 2000]).round(2)
     array([0.88, 0.63])
     """
     asked, sizes = asked_classes(classes), np.unique(_training_sizes(training_size))

@@ -102,7 +102,8 @@ class ErrorModel:
         return float(np.interp(confidence, self.levels, self.quantiles))
 
 
-# As `python -m experiments calibration --method probit-normal` gives it on 385 random problems, rounded.
+# As `python -m experiments calibration --method probit-normal` gives it on 385 random problems,
+# rounded.
 MODEL = ErrorModel(
     growth=0.9,
     blind_growth=0.09,
@@ -115,8 +116,8 @@ MODEL = ErrorModel(
 )
 
 
-# For methods that state their own error: as `python -m experiments calibration` gives it for `auto` on
-# 1,759 random problems, with standard errors of 0.02 (stated), 0.05 (doubt) and 0.02 (share).
+# For methods that state their own error: as `python -m experiments calibration` gives it for `auto`
+# on 1,759 random problems, with standard errors of 0.02 (stated), 0.05 (doubt) and 0.02 (share).
 STATED_MODEL = replace(
     MODEL,
     doubt=0.097,

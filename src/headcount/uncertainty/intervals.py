@@ -235,8 +235,8 @@ ROUND_OFF, EDGE = 1e-13, 1e-15
 class Uncertainty:
     """The error of a forecast at any number of classes, on the scale of log odds.
 
-    Made by `headcount.uncertainty.intervals.assess`: what the pilot and its back-test say, and what was
-    learned about errors. Under another `model` (see `under`) everything follows again, without
+    Made by `headcount.uncertainty.intervals.assess`: what the pilot and its back-test say, and what
+    was learned about errors. Under another `model` (see `under`) everything follows again, without
     refitting.
 
     Attributes

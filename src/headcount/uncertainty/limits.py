@@ -1,10 +1,10 @@
 """Limits of the expected accuracy: like that itself, they never rise with the number of classes.
 
-Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of those at another, and
-may rise: upper ones where the error grows faster than the forecast falls, lower ones where a
-forecast is surer than what was measured at K. But accuracy cannot rise. What it is below among j
-classes, it is below among more; and who is sure of no more than 99.0% among j classes cannot be
-sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
+Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of those at
+another, and may rise: upper ones where the error grows faster than the forecast falls, lower ones
+where a forecast is surer than what was measured at K. But accuracy cannot rise. What it is below
+among j classes, it is below among more; and who is sure of no more than 99.0% among j classes
+cannot be sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
 
 An interval also holds its estimate. Where a fit starts above even the upper limit at K, so that it
 contradicts what was measured (past two points check HC010 says so), upper limits up to K are as

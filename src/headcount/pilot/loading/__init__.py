@@ -56,7 +56,8 @@ def load(
         ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
         `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
     labels, gallery, gallery_labels : path, optional
-        Files with what the first one lacks. With a gallery, or with a similarity, rows are embeddings.
+        Files with what the first one lacks. With a gallery, or with a similarity, rows are
+        embeddings.
     similarity : {"euclidean", "cosine", "dot"}, optional
         How embeddings are compared.
     higher_is_better : bool, optional

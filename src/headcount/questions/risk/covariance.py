@@ -49,8 +49,8 @@ def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Flo
     -----
     Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
     exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
-    see `headcount.uncertainty.jackknife`. With more than 1,500 classes, or very many losses, pairs are those of a part of
-    the classes. One pass over all losses for each k.
+    see `headcount.uncertainty.jackknife`. With more than 1,500 classes, or very many losses, pairs
+    are those of a part of the classes. One pass over all losses for each k.
 
     References
     ----------
