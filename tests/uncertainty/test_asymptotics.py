@@ -11,7 +11,7 @@ from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Exponential, Regression, SplineRegression
 from headcount.estimators.regression import curve_rows, fit_mixture
 from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
-from headcount.questions.risk import as_cost, observed_risk
+from headcount.questions.risk import as_cost, covariance, observed_risk
 from headcount.questions.risk.covariance import curve_covariance, risk_jackknife, standard_errors
 from headcount.uncertainty import jackknife as module
 from headcount.uncertainty.asymptotics import (
@@ -391,6 +391,6 @@ def test_what_cannot_be_known_is_refused(monkeypatch):
     pilot, cost = round_world(np.random.default_rng(14), 20, sigma=1.0)
     with pytest.raises(ParameterError, match="20 classes"):
         accuracy_standard_error(pilot, 21)
-    monkeypatch.setattr(module, "BEATS_BUDGET", 100)
+    monkeypatch.setattr(covariance, "BEATS_BUDGET", 100)
     with pytest.raises(UnsupportedError, match="use fewer probes"):
         curve_covariance(pilot, cost, [5])
