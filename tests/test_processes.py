@@ -255,6 +255,29 @@ def test_a_signal_leaves_nothing_behind(pilot, tmp_path, number, code):
     assert b"Traceback" not in err and list(scratch.iterdir()) == []
 
 
+STOPPED = """
+import os, signal
+from headcount.estimators import Extrapolator
+
+class Stopped(Extrapolator):
+    alias = "stopped"
+
+    def _estimate(self, pilot):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except SystemExit as error:
+            raise SystemError("what compiled code makes of it") from error
+"""
+
+
+def test_a_signal_that_becomes_an_error_on_the_way_still_ends_as_one(pilot, tmp_path):
+    (tmp_path / "mine.py").write_text(STOPPED)
+    words = ("forecast", pilot, "--classes", "20", "--method", "mine:Stopped", "--no-intervals")
+    process = start(*words, cwd=tmp_path)
+    assert process.communicate(timeout=90) == (b"", b"")
+    assert process.returncode == 143
+
+
 def test_signals_that_are_ignored_stay_ignored(pilot, tmp_path):
     """As `nohup` asks for."""
     ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # children inherit it

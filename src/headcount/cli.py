@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER, INTERRUPTED, UNREAD = 2, 130, 141
 TRACEBACK = "HEADCOUNT_TRACEBACK"
+_signals: list[int] = []  # that were sent to end the program
 
 app = typer.Typer(
     name="headcount",
@@ -297,7 +298,8 @@ def main(argv: list[str] | None = None) -> int:
             raise
         return UNREAD
     except Exception as error:
-        return _failed(error)
+        # Compiled code that a signal interrupts may make an error of its own out of it.
+        return 128 + _signals[0] if _signals else _failed(error)
     finally:
         terminal.settle(sys.stdout)
 
@@ -321,6 +323,7 @@ def run() -> None:
 def _unwind(number: int, _: object) -> None:
     """End the program as an error would, so that it tidies up; a second signal must not disturb."""
     signal.signal(number, signal.SIG_IGN)
+    _signals.append(number)
     sys.exit(128 + number)
 
 
