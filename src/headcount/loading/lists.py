@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, pdtrc
 
 from headcount import arrays
 from headcount.classes import number_of_classes
@@ -24,6 +25,7 @@ from headcount.pilot import Pilot
 Run = dict[str, dict[str, float]]
 
 UPSIDE_DOWN = 0.9
+LUCK = 1e-6
 
 
 def pilot_from_neighbours(
@@ -90,7 +92,7 @@ def pilot_from_neighbours(
     bad = np.zeros(len(found), np.bool_)
     bad[probe[~np.isfinite(score)]] = True
     arrays.refuse_not_finite(bad, scores, "distances")
-    _refuse_worst_first(probe, score, higher_is_better)
+    _refuse_worst_first(probe, score, len(found), higher_is_better)
     if flat.dtype.kind == "i":
         _refuse_repeated(probe, flat[valid], len(found))
     classes = _classes_of(flat[valid], gallery_labels)
@@ -127,26 +129,41 @@ def _refuse_wrapped(ids: NDArray[Any]) -> None:
 
 
 def _refuse_worst_first(
-    probe: NDArray[np.intp], score: NDArray[np.float64], higher_is_better: bool
+    probe: NDArray[np.intp], score: NDArray[np.float64], n_probes: int, higher_is_better: bool
 ) -> None:
     """Refuse lists that get better from one entry to the next: an index returns the best first.
 
     Lists in no order go up as often as down, so a few entries out of place do not hide it.
     """
     inside = probe[1:] == probe[:-1]
-    n_better = np.count_nonzero(inside & (score[1:] > score[:-1]))
-    n_worse = np.count_nonzero(inside & (score[1:] < score[:-1]))
-    if n_better <= UPSIDE_DOWN * (n_better + n_worse):
-        return
+    better = np.bincount(probe[1:][inside & (score[1:] > score[:-1])], minlength=n_probes)
+    worse = np.bincount(probe[1:][inside & (score[1:] < score[:-1])], minlength=n_probes)
     course, kind, other = "fall", "distances", "True (--higher-is-better)"
     if higher_is_better:
         course, kind, other = "rise", "similarities", "False (--lower-is-better)"
-    n_steps = n_better + n_worse
-    raise DataError(
-        f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they are "
-        f"{kind} the worst comes first; say higher_is_better={other}, in the npz file or as an "
-        f"option, or put the best first."
-    )
+    n_better, n_steps = better.sum(), better.sum() + worse.sum()
+    if n_better > UPSIDE_DOWN * n_steps:
+        raise DataError(
+            f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they "
+            f"are {kind} the worst comes first; say higher_is_better={other}, in the npz file or "
+            "as an option, or put the best first."
+        )
+    backwards = np.flatnonzero((better > 0) & (worse == 0))
+    if _more_than_luck(len(backwards), better + worse):
+        raise DataError(
+            f"distances {course} from end to end in {len(backwards):,} of {n_probes:,} lists "
+            f"(first: row {backwards[0]}), so if they are {kind} the worst comes first there; give "
+            f"{kind} in all lists, best first, or in none and say higher_is_better={other}."
+        )
+
+
+def _more_than_luck(n_backwards: int, n_steps: NDArray[np.int64]) -> bool:
+    """Whether so many lists from worst to best are more than lists in no order would hold.
+
+    Of the (n + 1)! orders of n + 1 different entries, one runs so.
+    """
+    expected = np.exp(-gammaln(n_steps[n_steps > 0] + 2)).sum()
+    return bool(n_backwards > 0 and pdtrc(n_backwards - 1, expected) < LUCK)
 
 
 def _refuse_repeated(probe: NDArray[np.intp], ids: NDArray[Any], n_probes: int) -> None:
