@@ -119,6 +119,7 @@ def test_trec_needs_the_size_of_the_collection(trec):
         (RUN, "q1 0 d2 1\nq2 d1 1\n", 9, "qrels.txt: line 2 has 3 cells; .*query iteration"),
         (RUN, "q1 0 d2 1\nq2 0 d1 1 1\n", 9, "qrels.txt: line 2 has 5 cells"),
         ("q1 Q0 d1 1 9.0\n", "q1 0 d1 1\n", 9, "run.trec: line 1 has 5 cells"),
+        (RUN, "q1\u00a00\u00a0d1\u00a01\n", 9, "qrels.txt: line 1 has 1 cell; "),
         (RUN + "\nq1 Q0 d 7 4 6.0 t\n", "q1 0 d2 1\n", 9, "run.trec: line 7 has 7 cells"),
         (RUN + "\nq1 Q0 d1 1 high t\n", "q1 0 d2 1\n", 9, "line 7 has score 'high'"),
         (RUN + "q1 Q0 d7 1 nan t\n", "q1 0 d2 1\n", 9, "line 6 has score 'nan'"),

@@ -21,6 +21,7 @@ from headcount.classes import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
 from headcount.loading.files import PER_TEXT, MemoryLimit, open_text
 from headcount.pilot import Pilot
+from headcount.wording import counted
 
 Run = dict[str, dict[str, float]]
 
@@ -103,8 +104,10 @@ def pilot_from_neighbours(
             f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
             "of classes in the whole index."
         )
-    losses, ties, censored, possible_ties = _compare(probe, classes, score, true, n_classes)
-    return Pilot.from_losses(
+    listed, (losses, ties, censored, possible_ties) = _compare(
+        probe, classes, score, true, n_classes
+    )
+    pilot = Pilot.from_losses(
         losses,
         n_classes,
         ties=ties,
@@ -114,6 +117,7 @@ def pilot_from_neighbours(
         average=average,
         tie_rule=tie_rule,
     )
+    return pilot._with_listed(listed)
 
 
 def _refuse_wrapped(ids: NDArray[Any]) -> None:
@@ -219,8 +223,11 @@ def _compare(
     score: NDArray[np.float64],
     true: NDArray[Any],
     n_classes: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Losses, ties, censoring and possible ties of each probe, from the best entry of a class."""
+) -> tuple[NDArray[np.float64], tuple[NDArray[Any], ...]]:
+    """Scores of the true class and of the best other; losses, ties, censoring, possible ties.
+
+    All from the best entry of each class.
+    """
     last = np.full(len(true), np.inf)  # beyond a list nothing scores above its last entry
     np.minimum.at(last, probe, score)
     both = np.concatenate([classes.astype(str), true.astype(str)])
@@ -232,8 +239,9 @@ def _compare(
     first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
     probe, listed, score = probe[first], listed[first], score[first]
     mine = listed == own[probe]
-    level = np.full(len(true), -np.inf)
+    level, rival = np.full((2, len(true)), -np.inf)
     level[probe[mine]] = score[mine]
+    np.maximum.at(rival, probe[~mine], score[~mine])
 
     def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(probe[chosen], minlength=len(true))
@@ -243,7 +251,8 @@ def _compare(
     beyond = n_classes - count(np.ones(len(probe), np.bool_))
     censored = np.isneginf(level)
     at_the_end = np.where(censored, count(score == last[probe]), beyond)
-    return losses, ties, censored, np.where(censored | (level == last), at_the_end, 0)
+    possible_ties = np.where(censored | (level == last), at_the_end, 0)
+    return np.column_stack([level, rival]), (losses, ties, censored, possible_ties)
 
 
 def pilot_from_trec(
@@ -400,8 +409,8 @@ def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, lis
                 continue
             if len(cells) != n_cells:
                 raise DataError(
-                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
-                    f"'{form}', {n_cells} cells with blanks or tabs between them."
+                    f"{path.name}: line {number} has {counted(len(cells), 'cell')}; each line must "
+                    f"read '{form}', {n_cells} cells with blanks or tabs between them."
                 )
             limit.take(2 * PER_TEXT, too_long)
             yield number, cells
