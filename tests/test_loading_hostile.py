@@ -285,6 +285,10 @@ def test_the_index_of_a_frame_written_twice_is_refused(tmp_path, frame, refused)
     again.to_parquet(tmp_path / "s.parquet")
     for name in ("s.csv", "s.parquet"):
         assert "column 'Unnamed: 0'" in refused("observe", tmp_path / name)
+    again.to_csv(tmp_path / "s.csv")
+    thrice = pandas.read_csv(tmp_path / "s.csv").drop(columns="Unnamed: 0")
+    thrice.to_csv(tmp_path / "s.csv", index=False)
+    assert "column 'Unnamed: 0.1'" in refused("observe", tmp_path / "s.csv")
 
 
 def test_an_index_that_pandas_did_not_mark_is_refused(parquet, refused):

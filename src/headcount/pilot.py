@@ -84,6 +84,7 @@ class Pilot(PilotConstructors):
         possible_ties: NDArray[np.int64] | None = None,
         labels: NDArray[np.int64] | None = None,
         source: Source | None = None,
+        listed: NDArray[np.float64] | None = None,
         beats: Beats | None = None,
         average: str = "macro",
         tie_rule: str = "random",
@@ -110,6 +111,8 @@ class Pilot(PilotConstructors):
         self.nouns = nouns
         self.weights = _frozen(self._weights())
         self._source = source
+        # Of ranked lists, the scores of the true class and of the best other one; -inf if unlisted.
+        self._listed = None if listed is None else _frozen(listed)
         self._beats = beats
         self._sealed = True
 
@@ -308,6 +311,7 @@ class Pilot(PilotConstructors):
             possible_ties=self.possible_ties[chosen],
             labels=true,
             source=source,
+            listed=None if self._listed is None else self._listed[chosen],
             beats=None if self._beats is None else self._beats.subset(chosen, every),
             groups=self.groups,
             order=self.order,
@@ -338,6 +342,10 @@ class Pilot(PilotConstructors):
         """
         return self._but(nouns=Nouns.of(noun, probe_noun))
 
+    def _with_listed(self, scores: NDArray[np.float64]) -> Pilot:
+        """Return the same pilot, which remembers two scores of each ranked list."""
+        return self._but(listed=scores)
+
     def _made_by(self, classifier: str) -> Pilot:
         """Return the same pilot, which remembers what kind of classifier gave the scores."""
         return self._but(classifier=classifier)
@@ -356,7 +364,7 @@ class Pilot(PilotConstructors):
             beats=self._beats,
             groups=self.groups,
             order=self.order,
-            **changed,
+            **({"listed": self._listed} | changed),
         )
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:

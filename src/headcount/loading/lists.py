@@ -14,16 +14,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, pdtrc
 
 from headcount import arrays
 from headcount.classes import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
 from headcount.loading.files import PER_TEXT, MemoryLimit, open_text
 from headcount.pilot import Pilot
+from headcount.wording import counted
 
 Run = dict[str, dict[str, float]]
 
 UPSIDE_DOWN = 0.9
+LUCK = 1e-6
 
 
 def pilot_from_neighbours(
@@ -90,7 +93,7 @@ def pilot_from_neighbours(
     bad = np.zeros(len(found), np.bool_)
     bad[probe[~np.isfinite(score)]] = True
     arrays.refuse_not_finite(bad, scores, "distances")
-    _refuse_worst_first(probe, score, higher_is_better)
+    _refuse_worst_first(probe, score, len(found), higher_is_better)
     if flat.dtype.kind == "i":
         _refuse_repeated(probe, flat[valid], len(found))
     classes = _classes_of(flat[valid], gallery_labels)
@@ -101,8 +104,10 @@ def pilot_from_neighbours(
             f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
             "of classes in the whole index."
         )
-    losses, ties, censored, possible_ties = _compare(probe, classes, score, true, n_classes)
-    return Pilot.from_losses(
+    listed, (losses, ties, censored, possible_ties) = _compare(
+        probe, classes, score, true, n_classes
+    )
+    pilot = Pilot.from_losses(
         losses,
         n_classes,
         ties=ties,
@@ -112,6 +117,7 @@ def pilot_from_neighbours(
         average=average,
         tie_rule=tie_rule,
     )
+    return pilot._with_listed(listed)
 
 
 def _refuse_wrapped(ids: NDArray[Any]) -> None:
@@ -127,26 +133,41 @@ def _refuse_wrapped(ids: NDArray[Any]) -> None:
 
 
 def _refuse_worst_first(
-    probe: NDArray[np.intp], score: NDArray[np.float64], higher_is_better: bool
+    probe: NDArray[np.intp], score: NDArray[np.float64], n_probes: int, higher_is_better: bool
 ) -> None:
     """Refuse lists that get better from one entry to the next: an index returns the best first.
 
     Lists in no order go up as often as down, so a few entries out of place do not hide it.
     """
     inside = probe[1:] == probe[:-1]
-    n_better = np.count_nonzero(inside & (score[1:] > score[:-1]))
-    n_worse = np.count_nonzero(inside & (score[1:] < score[:-1]))
-    if n_better <= UPSIDE_DOWN * (n_better + n_worse):
-        return
+    better = np.bincount(probe[1:][inside & (score[1:] > score[:-1])], minlength=n_probes)
+    worse = np.bincount(probe[1:][inside & (score[1:] < score[:-1])], minlength=n_probes)
     course, kind, other = "fall", "distances", "True (--higher-is-better)"
     if higher_is_better:
         course, kind, other = "rise", "similarities", "False (--lower-is-better)"
-    n_steps = n_better + n_worse
-    raise DataError(
-        f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they are "
-        f"{kind} the worst comes first; say higher_is_better={other}, in the npz file or as an "
-        f"option, or put the best first."
-    )
+    n_better, n_steps = better.sum(), better.sum() + worse.sum()
+    if n_better > UPSIDE_DOWN * n_steps:
+        raise DataError(
+            f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they "
+            f"are {kind} the worst comes first; say higher_is_better={other}, in the npz file or "
+            "as an option, or put the best first."
+        )
+    backwards = np.flatnonzero((better > 0) & (worse == 0))
+    if _more_than_luck(len(backwards), better + worse):
+        raise DataError(
+            f"distances {course} from end to end in {len(backwards):,} of {n_probes:,} lists "
+            f"(first: row {backwards[0]}), so if they are {kind} the worst comes first there; give "
+            f"{kind} in all lists, best first, or in none and say higher_is_better={other}."
+        )
+
+
+def _more_than_luck(n_backwards: int, n_steps: NDArray[np.int64]) -> bool:
+    """Whether so many lists from worst to best are more than lists in no order would hold.
+
+    Of the (n + 1)! orders of n + 1 different entries, one runs so.
+    """
+    expected = np.exp(-gammaln(n_steps[n_steps > 0] + 2)).sum()
+    return bool(n_backwards > 0 and pdtrc(n_backwards - 1, expected) < LUCK)
 
 
 def _refuse_repeated(probe: NDArray[np.intp], ids: NDArray[Any], n_probes: int) -> None:
@@ -202,8 +223,11 @@ def _compare(
     score: NDArray[np.float64],
     true: NDArray[Any],
     n_classes: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Losses, ties, censoring and possible ties of each probe, from the best entry of a class."""
+) -> tuple[NDArray[np.float64], tuple[NDArray[Any], ...]]:
+    """Scores of the true class and of the best other; losses, ties, censoring, possible ties.
+
+    All from the best entry of each class.
+    """
     last = np.full(len(true), np.inf)  # beyond a list nothing scores above its last entry
     np.minimum.at(last, probe, score)
     both = np.concatenate([classes.astype(str), true.astype(str)])
@@ -215,8 +239,9 @@ def _compare(
     first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
     probe, listed, score = probe[first], listed[first], score[first]
     mine = listed == own[probe]
-    level = np.full(len(true), -np.inf)
+    level, rival = np.full((2, len(true)), -np.inf)
     level[probe[mine]] = score[mine]
+    np.maximum.at(rival, probe[~mine], score[~mine])
 
     def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(probe[chosen], minlength=len(true))
@@ -226,7 +251,8 @@ def _compare(
     beyond = n_classes - count(np.ones(len(probe), np.bool_))
     censored = np.isneginf(level)
     at_the_end = np.where(censored, count(score == last[probe]), beyond)
-    return losses, ties, censored, np.where(censored | (level == last), at_the_end, 0)
+    possible_ties = np.where(censored | (level == last), at_the_end, 0)
+    return np.column_stack([level, rival]), (losses, ties, censored, possible_ties)
 
 
 def pilot_from_trec(
@@ -383,8 +409,8 @@ def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, lis
                 continue
             if len(cells) != n_cells:
                 raise DataError(
-                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
-                    f"'{form}', {n_cells} cells with blanks or tabs between them."
+                    f"{path.name}: line {number} has {counted(len(cells), 'cell')}; each line must "
+                    f"read '{form}', {n_cells} cells with blanks or tabs between them."
                 )
             limit.take(2 * PER_TEXT, too_long)
             yield number, cells

@@ -67,7 +67,8 @@ def _embeddings(members: Members, path: Path, options: Options, limit: MemoryLim
 
 def _losses(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, *COMMON)
-    keywords |= {name: members[name] for name in ("ties", "censored") if name in members}
+    counts = ("ties", "censored", "possible_ties")
+    keywords |= {name: members[name] for name in counts if name in members}
     if options.has("labels") or "labels" in members:
         keywords["labels"] = _labels(members, "labels", path, options, limit)
     size = _size(members, path, options)

@@ -21,7 +21,7 @@ ROWS = (".npy", ".csv", ".tsv", ".parquet")
 LABEL = "label"
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # What pandas calls the column of its row index, or one that had no name.
-INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+INDEX = re.compile(r"|Unnamed: \d+(\.\d+)?|__index_level_\d+__")
 LONG = 40
 
 
