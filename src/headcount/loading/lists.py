@@ -20,6 +20,7 @@ from headcount.classes import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
 from headcount.loading.files import PER_TEXT, MemoryLimit, open_text
 from headcount.pilot import Pilot
+from headcount.wording import counted, share_of
 
 Run = dict[str, dict[str, float]]
 
@@ -98,8 +99,8 @@ def pilot_from_neighbours(
     n_listed = len(np.unique(classes))
     if n_listed > n_classes:
         raise DataError(
-            f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
-            "of classes in the whole index."
+            f"the lists name {counted(n_listed, 'class')}, but n_classes is {n_classes:,}; give "
+            "the number of classes in the whole index."
         )
     losses, ties, censored, possible_ties = _compare(probe, classes, score, true, n_classes)
     return Pilot.from_losses(
@@ -315,22 +316,24 @@ def _explain_gaps(
         )
     if len(scores) > len(queries):
         missing = sorted(set(scores) - set(relevant))
+        lacking = "in the run have no relevant document in the qrels"
         warn(
-            f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
-            f"the qrels (first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(scores), 'queries', lacking)} "
+            f"(first: {missing[0]}): left out.",
             AssumptionWarning,
         )
     if len(relevant) > len(queries):
         missing = sorted(set(relevant) - set(scores))
         warn(
-            f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
-            f"(first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(relevant), 'judged queries', 'are not in the run')} "
+            f"(first: {missing[0]}): left out.",
             AssumptionWarning,
         )
     several = [query for query in queries if len(relevant[query]) > 1]
     if several:
+        rich = "have several relevant documents"
         warn(
-            f"{len(several):,} of {len(queries):,} queries have several relevant documents "
+            f"{share_of(len(several), len(queries), 'queries', rich)} "
             f"(first: {several[0]}); the best scored one counts, the others do not compete.",
             AssumptionWarning,
         )
@@ -383,8 +386,8 @@ def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, lis
                 continue
             if len(cells) != n_cells:
                 raise DataError(
-                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
-                    f"'{form}', {n_cells} cells with blanks or tabs between them."
+                    f"{path.name}: line {number} has {counted(len(cells), 'cell')}; each line must "
+                    f"read '{form}', {n_cells} cells with blanks or tabs between them."
                 )
             limit.take(2 * PER_TEXT, too_long)
             yield number, cells
