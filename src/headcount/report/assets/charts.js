@@ -159,7 +159,7 @@ function drawBacktest(shown, tolerance, { width, error, colours = ON_PAGE }) {
         Plot.tip(steps, Plot.pointerX({
           x: "k", y: "forecast", title: (d) =>
             `${d.name}, from ${classes(d.k)}\n${percent(d.forecast)} forecast, ` +
-            `${percent(rateOf(d.found.observed, error))} measured\n${fixed(100 * d.error, 1)} points off on average`,
+            `${percent(rateOf(d.found.observed, error))} measured\n${inPoints(d.error)} off on average`,
         })),
     ].filter(Boolean),
   });
