@@ -120,9 +120,9 @@ def _lead_title(result: Comparison) -> str:
 def _ahead(lead: Lead) -> str:
     if lead.lower is None or lead.upper is None:
         return in_points(lead.difference, sign="+")
-    largest = max(abs(lead.lower), abs(lead.upper), abs(lead.difference))
+    worth = (lead.upper - lead.lower) / 10  # digits of less than that tell nothing
     said, least, most = (
-        in_points(value, beside=largest, sign="+")
+        in_points(value, beside=max(abs(value), worth), sign="+")
         for value in (lead.difference, lead.lower, lead.upper)
     )
     return f"{said} ({least} to {most})"

@@ -101,7 +101,8 @@ function targetNote(target, first, last, axis, colours) {
     Math.min(...points.map((d) => Math.abs(axis.share(d.rate) - axis.share(target))).filter(Number.isFinite));
   const left = far(first) > 0.12 || far(first) >= far(last);
   return Plot.text([{ y: target }], {
-    y: "y", text: () => `${percent(target)} wanted`, dy: axis.share(target) > 0.06 ? 9 : -9,
+    y: "y", text: () => `${percent(target)} wanted`,
+    dy: axis.share(target) > 0.06 ? 9 : left ? -30 : -44, // above the notes along the bottom
     ...(left ? { frameAnchor: "left", dx: 4 } : { frameAnchor: "right", dx: -8 }),
     fill: colours.quiet, fontSize: 12,
   });
