@@ -8,7 +8,7 @@ import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount.backtesting import backtest
 from headcount.estimators import METHODS, ProbitNormal
-from headcount.wording import percent
+from headcount.wording import percent, points
 
 QUICK = ("--repeats", "2")
 
@@ -124,7 +124,7 @@ def test_methods_are_shown_from_best_to_worst(larger, answer):
     shown = [line.split() for line in lines[4:7]]
     assert [row[0] for row in shown] == order
     for name, *cells in shown:
-        assert cells[:3] == [f"{100 * step.error:.1f}" for step in held[name].steps]
+        assert cells[:3] == [points(step.error).split()[0] for step in held[name].steps]
         reach = int(100 * held[name].supported)
         assert cells[3] == (f"{reach:,}" if reach > 100 else "none")
 

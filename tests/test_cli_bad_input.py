@@ -229,7 +229,7 @@ BAD_FILES = [
     ),
     (
         label_that_names_no_class,
-        ["labels: 1 of 60 rows", "name no class", "first: row 2, label C0", "class names"],
+        ["labels: 1 of 60 rows", "names no class", "first: row 2, label C0", "class names"],
     ),
     (one_class, ["at least 2 classes", "there is 1", "add classes"]),
     (no_probe, ["no probe", "add some"]),

@@ -69,7 +69,7 @@ def test_names_with_code_points_that_are_no_characters(tmp_path, refused, point,
     stored = names.view(np.uint32).astype(f"{order}u4").view(f"{order}U3")
     path = write_npz(tmp_path, class_names=stored)
     message = refused("observe", path)
-    assert "class_names: 1 of 20 rows hold code points that are no characters" in message
+    assert "class_names: 1 of 20 rows holds code points that are no characters" in message
     assert f"row 1, U+{point:04X}" in message
     np.save(tmp_path / "labels.npy", stored)
     assert "labels.npy" in refused("observe", path, "--labels", tmp_path / "labels.npy")

@@ -260,7 +260,9 @@ def test_the_command_line_names_the_option_for_an_inner_product_index(npz, run, 
 @pytest.mark.parametrize("names", [{}, {"gallery_labels": ["a", "b", "b"], "labels": ["a", "b"]}])
 def test_a_gallery_row_twice_in_a_list_is_refused(npz, names):
     path = npz(**NEIGHBOURS | {"ids": [[0, 1], [2, 2]]} | names, n_classes=9)
-    with pytest.raises(DataError, match=r"ids: 1 of 2 rows name a gallery row twice .*row 1, id 2"):
+    with pytest.raises(
+        DataError, match=r"ids: 1 of 2 rows names a gallery row twice .*row 1, id 2"
+    ):
         load(path)
 
 
@@ -276,7 +278,7 @@ def test_padding_may_be_in_a_list_twice(npz):
 
 def test_ids_that_would_wrap_around_are_refused(npz):
     ids = np.array([[0, 1], [1, 2**64 - 1]], np.uint64)
-    with pytest.raises(DataError, match=r"ids: 1 of 2 rows hold a row number of 2\*\*63.*row 1"):
+    with pytest.raises(DataError, match=r"ids: 1 of 2 rows holds a row number of 2\*\*63.*row 1"):
         load(npz(**NEIGHBOURS | {"ids": ids}, n_classes=9))
 
 

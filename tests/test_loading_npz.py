@@ -214,7 +214,7 @@ def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
     [
         ({"losses": [0, 12], "n_classes": 9}, r"1 of 2 rows .*first: row 1, 12 losses"),
         ({"losses": [0, 8], "ties": [0, 1], "n_classes": 9}, r"row 1, 8 losses and 1 ties"),
-        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows are negative .*row 1, -1"),
+        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows is negative .*row 1, -1"),
         ({"losses": [0, 1.5], "n_classes": 9}, r"not whole numbers .*row 1, 1.5"),
         ({"losses": [0, 1], "ties": [1], "n_classes": 9}, "1 ties for 2 losses"),
         ({"losses": [0, 1], "labels": [1], "n_classes": 9}, "1 labels for 2 losses"),

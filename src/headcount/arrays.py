@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import DataError, ParameterError
+from headcount.wording import share_of
 
 # Squares and products of larger or smaller values leave the range of float64.
 LARGEST, SMALLEST = 1e100, 1e-100
@@ -143,7 +144,7 @@ def refuse(wrong: NDArray[np.bool_], what: str, fault: str, show: Any, remedy: s
     if wrong.any():
         first = int(np.argmax(wrong))
         raise DataError(
-            f"{what}: {int(wrong.sum()):,} of {len(wrong):,} rows {fault} "
+            f"{what}: {share_of(int(wrong.sum()), len(wrong), 'rows', fault)} "
             f"(first: row {first}, {show(first)}); {remedy}."
         )
 

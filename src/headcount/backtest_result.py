@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headcount.backtest_exchange import SCHEMA, check_tolerance, read_backtest
 from headcount.errors import DataError
 from headcount.presenting import as_csv, as_frame
-from headcount.wording import OURS, Nouns, counted, percent, times
+from headcount.wording import OURS, Nouns, counted, in_points, percent, points, times
 
 if TYPE_CHECKING:
     from headcount.plotting import BacktestDisplay
@@ -255,8 +255,8 @@ def cells(step: BacktestStep) -> list[str]:
         f"{step.n_classes:,}",
         times(step.ratio),
         percent(sum(step.forecasts) / len(step.forecasts)),
-        f"{100 * step.error:.1f}",
-        f"{100 * step.bias:+.1f}",
+        in_points(step.error),
+        in_points(step.bias, beside=step.error, sign="+"),
         "-" if step.coverage is None else percent(step.coverage),
     ]
 
@@ -269,15 +269,3 @@ def best_first(found: Iterable[Backtest]) -> list[Backtest]:
         return -result.supported, total, result.method
 
     return sorted(found, key=badness)
-
-
-def points(error: float) -> str:
-    """Return an error in percentage points.
-
-    Examples
-    --------
-    >>> points(0.031), points(0.0004), points(0.01)
-    ('3.1 points', '0.04 points', '1 point')
-    """
-    digits = f"{100 * error:.2g}" if error < 0.1 else f"{100 * error:.0f}"
-    return f"{digits} point" + ("" if digits == "1" else "s")

@@ -21,7 +21,7 @@ from headcount.observed import observe
 from headcount.pilot import Pilot
 from headcount.subsampling import Refits, Subsamples, curve_grid, refits, sampler_for
 from headcount.threads import doing
-from headcount.wording import counted
+from headcount.wording import counted, speaking
 
 Floats = NDArray[np.float64]
 
@@ -86,22 +86,23 @@ def backtest(
     (0.01, 5.0)
     """
     pilot = as_pilot(data, labels)
-    estimator = resolve(method, random_state)
-    limit = check_tolerance(tolerance)
-    level = arrays.confidence_level(confidence)
-    asked = () if classes is None else asked_classes(classes)
-    tested, drawn = hide_classes(
-        pilot,
-        estimator,
-        asked,
-        name=name_of(method),
-        fitted=False,
-        repeats=repeats,
-        tolerance=limit,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    return with_coverage(pilot, tested, drawn, level)
+    with speaking(pilot.nouns):
+        estimator = resolve(method, random_state)
+        limit = check_tolerance(tolerance)
+        level = arrays.confidence_level(confidence)
+        asked = () if classes is None else asked_classes(classes)
+        tested, drawn = hide_classes(
+            pilot,
+            estimator,
+            asked,
+            name=name_of(method),
+            fitted=False,
+            repeats=repeats,
+            tolerance=limit,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        return with_coverage(pilot, tested, drawn, level)
 
 
 def hide_classes(

@@ -12,11 +12,13 @@ from headcount import terminal
 from headcount.command_options import (
     AsJson,
     Confidence,
+    ErrorRate,
     Intervals,
     Jobs,
     Method,
     Plot,
     Seed,
+    check_error_rate,
     check_plot,
 )
 from headcount.errors import ExtrapolationWarning, listening, warn
@@ -41,6 +43,7 @@ def capacity(
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: Plot = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Say how many classes the system can hold before accuracy falls under a target.
 
@@ -52,6 +55,7 @@ def capacity(
     from headcount.forecasting import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
+    check_error_rate(error_rate, plot)
     check_plot(plot, pilot.inputs)
     with terminal.progress("Finding the capacity"), listening() as heard:
         data = pilot.load()
@@ -68,7 +72,7 @@ def capacity(
             rows = [_capacity(result, value) for value in targets]
         _warn_if_unsupported(result, targets)
         if plot is not None:
-            _draw(result, plot)
+            _draw(result, plot, error_rate)
     if as_json:
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
@@ -93,10 +97,10 @@ def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
         )
 
 
-def _draw(result: Forecast, path: Path) -> None:
+def _draw(result: Forecast, path: Path, error_rate: bool) -> None:
     from headcount.plotting import CapacityDisplay
 
-    CapacityDisplay.from_forecast(result).save(path)
+    CapacityDisplay.from_forecast(result).save(path, error_rate=error_rate)
 
 
 def _capacity(result: Forecast, target: float) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from headcount.pilot_options import PilotFiles, reads_pilot
 from headcount.plan_cli import plan
 from headcount.risk_cli import risk
 from headcount.threads import doing
-from headcount.wording import counted, percent, percent_range
+from headcount.wording import counted, near_one, percent, percent_range
 
 if TYPE_CHECKING:
     from headcount.answers import Forecast
@@ -230,6 +230,7 @@ def methods() -> None:
 def demo(
     seed: Annotated[int, typer.Option(help="Which 500 syllables to draw.")] = 0,
     plot: Plot = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
     import numpy as np
@@ -238,6 +239,7 @@ def demo(
     from headcount.forecasting import forecast as make_forecast
     from headcount.observed import observe as make_curve
 
+    check_error_rate(error_rate, plot)
     check_plot(plot, [])
     with terminal.progress("Forecasting Korean syllables"):
         with doing("Reading all syllables"):
@@ -248,7 +250,7 @@ def demo(
         with doing("Finding the truth"):
             truth = make_curve(everything).accuracy(sizes)
         if plot is not None:
-            result.save(plot)
+            result.save(plot, error_rate=error_rate)
     measured = percent(float(result.accuracy(500)))
     terminal.say(
         "Recognising Korean syllables in one font from how they look in another.\n"
@@ -384,7 +386,7 @@ def _show_observed(rows: list[dict[str, float]], top: int) -> None:
             f"{row['classes']:,}",
             percent(row["accuracy"]),
             percent(row[f"top_{top}"]),
-            f"{row['mean_reciprocal_rank']:.3f}",
+            near_one(row["mean_reciprocal_rank"]),
             f"{row['median_rank']:,}",
             *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
         ]

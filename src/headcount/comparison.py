@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.answers import Forecast
-from headcount.backtest_result import points
 from headcount.errors import ParameterError
 from headcount.presenting import as_frame
-from headcount.wording import Nouns, about, named, percent, rough_chance
+from headcount.wording import Nouns, about, in_points, named, percent, points, rough_chance
 
 if TYPE_CHECKING:
     from headcount.plotting import ComparisonDisplay
@@ -250,13 +249,13 @@ def lead_sentence(pair: Pair, k: int, confidence: float) -> str:
         return f"At {k:,} classes {better} is ahead of {worse} by {by}."
     ends = sorted((abs(lead.lower), abs(lead.upper)))
     if lead.lower > 0 or lead.upper < 0:
-        span = f"{_number(ends[0])} to {_number(ends[1])}"
+        span = f"{in_points(ends[0])} to {in_points(ends[1])}"
         return f"At {k:,} classes {better} is ahead of {worse} by {by} ({level} {span})."
     behind, ahead = (-lead.lower, lead.upper) if better == first else (lead.upper, -lead.lower)
     chance = lead.chance if better == first else 1 - lead.chance
     return (
         f"At {k:,} classes {first} and {second} cannot be told apart: {better} seems ahead by {by} "
-        f"({level} {_number(behind)} behind to {_number(ahead)} ahead), with a chance of "
+        f"({level} {in_points(behind)} behind to {in_points(ahead)} ahead), with a chance of "
         f"{rough_chance(chance)} to be the better one."
     )
 
@@ -274,10 +273,6 @@ def crossing_sentence(crossing: Crossing) -> str:
     else:
         sure = ", which is not sure"
     return f"{before} is ahead up to about {about(crossing.classes)} classes{sure}, {after} beyond."
-
-
-def _number(value: float) -> str:
-    return points(value).split(" ")[0]
 
 
 def _cell(value: Any) -> Any:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from headcount import arrays
 from headcount.answers import Forecast
 from headcount.asking import asked_classes
-from headcount.backtest_result import points
 from headcount.backtesting import LEAST_HALF
 from headcount.checks import Check
 from headcount.errors import ParameterError, UnsupportedError
@@ -25,7 +24,7 @@ from headcount.loading import as_pilot
 from headcount.presenting import as_csv, as_frame, as_html
 from headcount.threads import doing
 from headcount.uncertainty import Uncertainty
-from headcount.wording import OURS, Nouns, about, percent
+from headcount.wording import OURS, Nouns, about, percent, points
 
 Floats = NDArray[np.float64]
 
@@ -149,9 +148,9 @@ class Plan:
 
     def _now(self) -> str:
         return (
-            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is known to within "
-            f"{points(self.half_width_now)} ({percent(self.confidence)} interval, "
-            f"{percent(self.accuracy)} the estimate)."
+            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is forecast as "
+            f"{percent(self.accuracy)} and known to within {points(self.half_width_now)} "
+            f"({percent(self.confidence)} interval)."
         )
 
     def _needed(self) -> str:

@@ -11,7 +11,7 @@ from headcount.checks.case import Case, Floats, Ints
 from headcount.pilot import Pilot
 from headcount.ranks import Embeddings, ScoreMatrix
 from headcount.ranks.tiles import row_blocks
-from headcount.wording import percent
+from headcount.wording import percent, share_of
 
 Flags = NDArray[np.bool_]
 
@@ -54,8 +54,8 @@ def self_matches(case: Case) -> str | None:
         rest = float(case.right[~alike].mean())
         others = f" (the others are right {percent(rest)} of the time)"
     return (
-        f"{n:,} of {n_probes:,} probes {sign}, so that their being right says nothing about new "
-        f"ones{others}; take them out of the probes, or their copies out of the gallery."
+        f"{share_of(n, n_probes, 'probes', sign)}, so that their being right says nothing about "
+        f"new ones{others}; take them out of the probes, or their copies out of the gallery."
     )
 
 

@@ -21,7 +21,7 @@ from headcount.classes import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
 from headcount.loading.files import PER_TEXT, MemoryLimit, open_text
 from headcount.pilot import Pilot
-from headcount.wording import counted
+from headcount.wording import counted, share_of
 
 Run = dict[str, dict[str, float]]
 
@@ -101,8 +101,8 @@ def pilot_from_neighbours(
     n_listed = len(np.unique(classes))
     if n_listed > n_classes:
         raise DataError(
-            f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
-            "of classes in the whole index."
+            f"the lists name {counted(n_listed, 'class')}, but n_classes is {n_classes:,}; give "
+            "the number of classes in the whole index."
         )
     listed, (losses, ties, censored, possible_ties) = _compare(
         probe, classes, score, true, n_classes
@@ -341,22 +341,24 @@ def _explain_gaps(
         )
     if len(scores) > len(queries):
         missing = sorted(set(scores) - set(relevant))
+        lacking = "in the run have no relevant document in the qrels"
         warn(
-            f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
-            f"the qrels (first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(scores), 'queries', lacking)} "
+            f"(first: {missing[0]}): left out.",
             AssumptionWarning,
         )
     if len(relevant) > len(queries):
         missing = sorted(set(relevant) - set(scores))
         warn(
-            f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
-            f"(first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(relevant), 'judged queries', 'are not in the run')} "
+            f"(first: {missing[0]}): left out.",
             AssumptionWarning,
         )
     several = [query for query in queries if len(relevant[query]) > 1]
     if several:
+        rich = "have several relevant documents"
         warn(
-            f"{len(several):,} of {len(queries):,} queries have several relevant documents "
+            f"{share_of(len(several), len(queries), 'queries', rich)} "
             f"(first: {several[0]}); the best scored one counts, the others do not compete.",
             AssumptionWarning,
         )

@@ -124,7 +124,7 @@ def _labels(
         return files.read_labels(options.take("labels"), limit)
     if name not in members:
         raise DataError(
-            f"{path.name} does not hold {name}; add it, or give labels (--labels FILE)."
+            f"{path.name} holds no {name}; put them in, or give labels (--labels FILE)."
         )
     return members[name]
 

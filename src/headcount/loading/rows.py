@@ -16,6 +16,7 @@ from headcount.errors import DataError, MissingExtraError
 from headcount.loading import files
 from headcount.loading.files import PER_TEXT, MemoryLimit
 from headcount.loading.options import Options
+from headcount.wording import counted
 
 ROWS = (".npy", ".csv", ".tsv", ".parquet")
 LABEL = "label"
@@ -81,8 +82,8 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
                     continue
                 if len(row) != len(header):
                     raise DataError(
-                        f"{path.name}: line {rows.line_num} has {len(row)} cells, the header "
-                        f"{len(header)}; every line needs the same number."
+                        f"{path.name}: line {rows.line_num} has {counted(len(row), 'cell')}, the "
+                        f"header {len(header)}; every line needs the same number."
                     )
                 limit.take(8 * len(columns), f"{path.name} is too long")
                 if label_at is not None:

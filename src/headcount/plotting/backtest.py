@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.backtest_result import Backtest, best_first, points
+from headcount.backtest_result import Backtest, best_first
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.plotting.display import Display
 from headcount.plotting.style import (
@@ -28,7 +28,7 @@ from headcount.plotting.style import (
     rate_axis,
     rates,
 )
-from headcount.wording import counted
+from headcount.wording import counted, points
 
 MOST = 5  # as many colours as are left beside that of what was measured
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headcount import __version__
-from headcount.backtest_result import Backtest, best_first, points
+from headcount.backtest_result import Backtest, best_first
 from headcount.pilot import Pilot
 from headcount.report.contents import BacktestPart, Contents, Reproduction, Table, findings_of
 from headcount.report.embedding import as_backtest
 from headcount.report.facts import backtest_part, method_facts, pilot_facts, size_of
 from headcount.report.of_forecast import SCHEMA
-from headcount.wording import named, percent, plain
+from headcount.wording import in_points, named, percent, plain, points
 
 SHOWN = 5  # at first, the best ones: more curves cannot be told apart
 
@@ -67,7 +67,7 @@ def _ranking(ranked: Sequence[Backtest]) -> BacktestPart:
     sizes = sorted({step.n_classes for one in ranked for step in one.steps}, reverse=True)
     rows = []
     for one in ranked:
-        errors = {step.n_classes: f"{100 * step.error:.1f}" for step in one.steps}
+        errors = {step.n_classes: in_points(step.error) for step in one.steps}
         reach = f"{int(one.supported * one.n_classes):,}" if one.supported > 1 else "none"
         rows.append([plain(one.method), *(errors.get(size, "-") for size in sizes), reach])
     columns = ("method", *(f"from {size:,}" for size in sizes), "supported up to")

@@ -23,7 +23,7 @@ from headcount.risk.asymptotics import asymptotic_interval
 from headcount.risk.delta import DeltaMethod, Sensitive
 from headcount.risk.observed import ObservedRisk
 from headcount.threads import doing
-from headcount.wording import OURS, Nouns, counted
+from headcount.wording import OURS, Nouns, counted, percent
 from headcount.writing import write_text
 
 Floats = NDArray[np.float64]
@@ -243,8 +243,11 @@ class RiskForecast:
         text = f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}"
         if self.curve.lower is not None and self.curve.upper is not None:
             at = int(np.searchsorted(self.curve.classes, k))
-            text += f", likely {self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"
-        return text + (" (measured)." if k <= self.n_classes else ".")
+            text += (
+                f" ({percent(self.confidence)} interval {self.curve.lower[at]:.3g} to "
+                f"{self.curve.upper[at]:.3g})"
+            )
+        return text + (", measured." if k <= self.n_classes else ".")
 
 
 def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Check]:

@@ -25,6 +25,7 @@ from headcount.pilot import Pilot
 from headcount.risk import kernels
 from headcount.risk.costs import COUNTS_ONLY, Cost, as_cost
 from headcount.threads import for_each
+from headcount.wording import share_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -153,8 +154,8 @@ def _from_losses(pilot: Pilot, weights: Floats) -> Floats:
     """Return the weight of the probes that each place costs a mistake: 0-1 cost."""
     if pilot.censored.any():
         raise UnsupportedError(
-            f"{int(pilot.censored.sum()):,} of {pilot.n_probes:,} probes are censored, so what "
-            "they cost is not known; headcount.observe gives bounds on the accuracy."
+            f"{share_of(int(pilot.censored.sum()), pilot.n_probes, 'probes', 'are censored')}, so "
+            "what they cost is not known; headcount.observe gives bounds on the accuracy."
         )
     losses, ties = pilot.losses, pilot.ties
     if pilot.tie_rule != "random":
