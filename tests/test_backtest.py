@@ -405,5 +405,5 @@ def test_the_level_is_that_of_the_forecast(pilot):
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 90])
 def test_an_impossible_level_is_refused(pilot, confidence):
-    with pytest.raises(ParameterError, match="confidence must lie between 0.01 and 0.9999"):
+    with pytest.raises(ParameterError, match=r"confidence must lie between 0\.01 and 0\.9999"):
         backtest(pilot, method="no-change", confidence=confidence)

@@ -312,7 +312,10 @@ def test_bad_numbers_of_classes(pilot, refused, command, classes, phrases):
     [
         (["forecast"], ["--classes"]),
         (["forecast", "--classes", "100", "--method", "magic"], ["magic", "probit-normal"]),
-        (["forecast", "--classes", "100", "--confidence", "2"], ["confidence", "between 0 and 1"]),
+        (
+            ["forecast", "--classes", "100", "--confidence", "2"],
+            ["confidence", "between 0.01 and 0.9999"],
+        ),
         (["forecast", "--classes", "100", "--confidence", "nan"], ["confidence"]),
         (["forecast", "--classes", "100", "--confidence", "high"], ["--confidence", "number"]),
         (["forecast", "--classes", "100", "--json", "--csv"], ["--json", "--csv", "choose one"]),
