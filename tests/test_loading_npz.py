@@ -70,6 +70,12 @@ def test_an_option_overrides_the_orientation_of_the_file(npz):
     assert counts(load(path, higher_is_better=True)) == COUNTS
 
 
+@pytest.mark.parametrize("no", [False, 0, 0.0, np.array([0])])
+def test_an_orientation_may_be_a_number(npz, no):
+    pilot = load(npz(scores=SCORES, labels=LABELS, higher_is_better=no))
+    assert counts(pilot) == COUNTS_AS_DISTANCES
+
+
 def test_an_orientation_in_words_is_not_taken_for_true(npz):
     path = npz(scores=SCORES, labels=LABELS, higher_is_better="False")
     with pytest.raises(DataError, match="higher_is_better"):

@@ -354,6 +354,32 @@ def test_counts_past_the_integers_are_refused(losses):
 
 @pytest.mark.parametrize(
     "again",
+    [lambda pilot: pilot, lambda pilot: pickle.loads(pickle.dumps(pilot)), copy.deepcopy],
+    ids=["itself", "pickle", "deepcopy"],
+)
+def test_the_list_of_rivals_is_immutable_too(again):
+    pilot = Pilot.from_scores(SCORES, LABELS)
+    pilot.beats()
+    found = again(pilot).beats()
+    for values in (found.start, found.classes, found.tied):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = values[1]
+
+
+@pytest.mark.parametrize("no", [False, np.False_, 0])
+def test_any_truth_value_says_which_way_scores_run(no):
+    flipped = Pilot.from_scores(-np.asarray(SCORES), LABELS, higher_is_better=no)
+    assert flipped.losses.tolist() == Pilot.from_scores(SCORES, LABELS).losses.tolist()
+
+
+@pytest.mark.parametrize("value", ["no", 2, float("nan"), [False, False]])
+def test_what_is_no_truth_value_is_refused(value):
+    with pytest.raises(ParameterError, match="higher_is_better must be true or false"):
+        Pilot.from_scores(SCORES, LABELS, higher_is_better=value)
+
+
+@pytest.mark.parametrize(
+    "again",
     [lambda pilot: pickle.loads(pickle.dumps(pilot)), copy.copy, copy.deepcopy],
     ids=["pickle", "copy", "deepcopy"],
 )
@@ -366,6 +392,8 @@ def test_copies_are_immutable_too(again):
             values[0] = values[1]
     with pytest.raises(AttributeError, match="cannot be changed"):
         pilot.losses = np.zeros(4)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del pilot.losses
     assert (
         pilot.beats().classes.tolist() == Pilot.from_scores(SCORES, LABELS).beats().classes.tolist()
     )

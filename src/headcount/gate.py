@@ -320,8 +320,8 @@ def _estimates(rows: list[Mapping[str, Any]]) -> dict[int, float]:
         k, value = _size(row["classes"]), row["accuracy"]
         if k is None or not _is_share(value):
             raise DataError(
-                f"the baseline's accuracy at {row['classes']!r} classes is {value!r}, which is no "
-                "accuracy; write it again."
+                f"the baseline's accuracy at {row['classes']!r} classes is {value!r:.40}, which is "
+                "no accuracy; write it again."
             )
         if found.setdefault(k, float(value)) != value:
             raise DataError(f"the baseline has two accuracies at {k:,} classes; write it again.")

@@ -122,6 +122,10 @@ class Pilot(PilotConstructors):
             raise AttributeError("a Pilot cannot be changed; make a new one")
         super().__setattr__(name, value)
 
+    def __delattr__(self, name: str) -> None:
+        """Refuse to forget, too."""
+        raise AttributeError("a Pilot cannot be changed; make a new one")
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Seal what was unpickled or copied: NumPy makes the arrays anew, and writeable."""
         for value in state.values():

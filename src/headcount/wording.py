@@ -397,14 +397,17 @@ def _noun(text: str, name: str, usual: tuple[str, ...]) -> tuple[str, str]:
     example = "person/people" if name == "noun" else "photo/photos"
     option = f"{name} (--{name.replace('_', '-')})"
     if not isinstance(text, str) or text.count("/") > 1:
-        raise ParameterError(f"{option} must be one word or two, such as {example}, not {text!r}.")
+        raise ParameterError(
+            f"{option} must be one word or two, such as {example}, not {text!r:.60}."
+        )
     words = [word.strip() for word in text.split("/")]
     for word, ours in zip(words, usual, strict=False):
         sound = word[:1].isalpha() and plain(word) == word and not re.search("[`\"']", word)
         if not sound or len(word) > LONGEST_NOUN:
             raise ParameterError(
                 f"{option} must be one word or two, such as {example}: letters first, no quotes, "
-                f"nothing that cannot be printed, at most {LONGEST_NOUN} characters, not {text!r}."
+                f"nothing that cannot be printed, at most {LONGEST_NOUN} characters, not "
+                f"{text!r:.60}."
             )
         if re.search(rf"\b{OUR_NOUN}\b", word, re.IGNORECASE) and word != ours:
             raise ParameterError(

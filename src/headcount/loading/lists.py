@@ -19,7 +19,7 @@ from scipy.special import gammaln, pdtrc
 from headcount import arrays
 from headcount.classes import number_of_classes
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
-from headcount.loading.files import PER_TEXT, MemoryLimit, open_text
+from headcount.loading.files import INTEGER, LONGEST, PER_TEXT, MemoryLimit, open_text
 from headcount.pilot import Pilot
 from headcount.wording import counted, share_of
 
@@ -27,6 +27,7 @@ Run = dict[str, dict[str, float]]
 
 UPSIDE_DOWN = 0.9
 LUCK = 1e-6
+LONGEST_LINE = 10 * LONGEST
 
 
 def pilot_from_neighbours(
@@ -80,6 +81,7 @@ def pilot_from_neighbours(
     scores = arrays.as_matrix(distances, "distances").astype(np.float64)
     true = arrays.as_labels(labels, "labels")
     n_classes = number_of_classes(n_classes, 2)
+    higher_is_better = arrays.truth(higher_is_better, "higher_is_better")
     if found.shape != scores.shape or len(found) != len(true):
         raise DataError(
             f"ids {found.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
@@ -97,7 +99,7 @@ def pilot_from_neighbours(
     if flat.dtype.kind == "i":
         _refuse_repeated(probe, flat[valid], len(found))
     classes = _classes_of(flat[valid], gallery_labels)
-    _refuse_unknown(true, gallery_labels, n_classes)
+    _refuse_unknown(true, flat, gallery_labels, n_classes)
     n_listed = len(np.unique(classes))
     if n_listed > n_classes:
         raise DataError(
@@ -201,20 +203,29 @@ def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
     return np.asarray(names[ids])
 
 
-def _refuse_unknown(true: NDArray[Any], gallery_labels: Any, n_classes: int) -> None:
+def _refuse_unknown(
+    true: NDArray[Any], ids: NDArray[Any], gallery_labels: Any, n_classes: int
+) -> None:
     """Refuse labels of classes that are not in the index: their probes could never be right."""
+    remedy = "labels must be row numbers of the gallery, or give gallery labels"
     if gallery_labels is not None:
         names = arrays.as_labels(gallery_labels, "gallery labels")
         unknown = ~np.isin(true.astype(str), names.astype(str))
         remedy = "labels must be among the gallery labels"
     elif true.dtype.kind == "i":
         unknown = (true < 0) | (true >= n_classes)
-        remedy = "labels must be row numbers of the gallery, or give gallery labels"
+    elif ids.dtype.kind == "i":
+        unknown = np.array([not _is_row(label, n_classes) for label in true.tolist()], np.bool_)
     else:
         return
     arrays.refuse(
         unknown, "labels", "name no class of the index", lambda i: f"label {true[i]}", remedy
     )
+
+
+def _is_row(label: str, n_rows: int) -> bool:
+    """Whether a text is the number of a row, as it would be printed."""
+    return INTEGER.fullmatch(label) is not None and 0 <= int(label) < n_rows
 
 
 def _compare(
@@ -344,14 +355,14 @@ def _explain_gaps(
         lacking = "in the run have no relevant document in the qrels"
         warn(
             f"{share_of(len(missing), len(scores), 'queries', lacking)} "
-            f"(first: {missing[0]}): left out.",
+            f"(first: {arrays.short(missing[0])}): left out.",
             AssumptionWarning,
         )
     if len(relevant) > len(queries):
         missing = sorted(set(relevant) - set(scores))
         warn(
             f"{share_of(len(missing), len(relevant), 'judged queries', 'are not in the run')} "
-            f"(first: {missing[0]}): left out.",
+            f"(first: {arrays.short(missing[0])}): left out.",
             AssumptionWarning,
         )
     several = [query for query in queries if len(relevant[query]) > 1]
@@ -359,7 +370,7 @@ def _explain_gaps(
         rich = "have several relevant documents"
         warn(
             f"{share_of(len(several), len(queries), 'queries', rich)} "
-            f"(first: {several[0]}); the best scored one counts, the others do not compete.",
+            f"(first: {arrays.short(several[0])}); the best scored one counts, the others do not compete.",
             AssumptionWarning,
         )
 
@@ -374,13 +385,13 @@ def _read_run(path: Path, limit: MemoryLimit) -> Run:
             score = float("nan")
         if not math.isfinite(score):
             raise DataError(
-                f"{path.name}: line {number} has score {cells[4]!r}, not a finite number; "
-                "repair or remove it."
+                f"{path.name}: line {number} has score {arrays.short(cells[4])!r}, not a finite "
+                "number; repair or remove it."
             )
         if document in run[query]:
             raise DataError(
-                f"{path.name}: line {number} lists document {document} again for query {query}; "
-                "list each document once."
+                f"{path.name}: line {number} lists document {arrays.short(document)} again for "
+                f"query {arrays.short(query)}; list each document once."
             )
         run[query][document] = score
     return run
@@ -393,7 +404,8 @@ def _read_qrels(path: Path, limit: MemoryLimit) -> dict[str, set[str]]:
             grade = float(cells[3])
         except ValueError:
             raise DataError(
-                f"{path.name}: line {number} has relevance {cells[3]!r}, not a number; repair it."
+                f"{path.name}: line {number} has relevance {arrays.short(cells[3])!r}, not a "
+                "number; repair it."
             ) from None
         if grade > 0:
             relevant[cells[0]].add(cells[2])
@@ -405,6 +417,11 @@ def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, lis
     n_cells, too_long = len(form.split()), f"{path.name} is too long"
     with open_text(path, limit, newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
+            if len(line) > LONGEST_LINE:  # millions of cells would take far more than their line
+                raise DataError(
+                    f"{path.name}: line {number} has {len(line):,} characters, too many for "
+                    f"'{form}'; give each its own line."
+                )
             line = line.removesuffix("\n").removesuffix("\r").replace("\t", " ")
             cells = [cell for cell in line.split(" ") if cell]
             if not cells:

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from headcount import arrays
 from headcount.classes import number_of_classes
 from headcount.errors import DataError
 from headcount.loading import files
@@ -36,7 +37,7 @@ def pilot_from_npz(path: Path, options: Options, limit: MemoryLimit) -> Pilot:
         return _losses(members, path, options, limit)
     if "ids" in members and "distances" in members:
         return _neighbours(members, path, options, limit)
-    held = ", ".join(sorted(members)) or "nothing"
+    held = arrays.short(", ".join(sorted(members)) or "nothing")
     raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
 
 
@@ -95,7 +96,7 @@ def _stated(members: Members, path: Path, options: Options, *names: str) -> dict
     orientation = stated.get("higher_is_better", True)
     if orientation not in (True, False):
         raise DataError(
-            f"{path.name}: higher_is_better must be true or false, but is {orientation!r}."
+            f"{path.name}: higher_is_better must be true or false, but is {orientation!r:.40}."
         )
     return stated | options.pick(*names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.arrays import short
 from headcount.errors import DataError, MissingExtraError
 from headcount.loading import files
 from headcount.loading.files import PER_TEXT, MemoryLimit
@@ -50,7 +52,9 @@ def read_rows(path: Path, limit: MemoryLimit) -> Rows:
     """Read a table by its ending."""
     if is_text(path):
         return _read_csv(path, limit)
-    return _read_parquet(path) if files.kind_of(path) == ".parquet" else Rows(files.read_npy(path))
+    if files.kind_of(path) == ".parquet":
+        return _read_parquet(path, limit)
+    return Rows(files.read_npy(path))
 
 
 def read_gallery(options: Options, limit: MemoryLimit) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -69,7 +73,9 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
     labels: list[str] = []
     values = array("d")
     with files.open_text(path, limit, newline="") as stream:
-        rows = csv.reader(stream, delimiter=delimiter, strict=True)
+        rows = csv.reader(
+            _counted(stream, delimiter, limit, path), delimiter=delimiter, strict=True
+        )
         try:
             header = [name.strip() for name in next(rows, [])]
             _refuse_separator(header, delimiter, path)
@@ -99,6 +105,16 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
     return Rows(matrix, names, None if label_at is None else files.text_array(labels, limit, path))
 
 
+def _counted(
+    stream: Iterable[str], delimiter: str, limit: MemoryLimit, path: Path
+) -> Iterator[str]:
+    """Yield lines, refused if their cells would take far more memory than the line."""
+    for line in stream:
+        n_bytes = PER_TEXT * line.count(delimiter)
+        limit.check(n_bytes, f"{path.name} is too long", "give fewer rows or columns")
+        yield line
+
+
 def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:
     """Refuse a header of one cell that another separator would split."""
     other = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), None)
@@ -125,16 +141,13 @@ def _number(cell: str, column: str, line: int, path: Path) -> float:
         return float(cell)
     except ValueError:
         raise DataError(
-            f"{path.name}: line {line}, column {_short(column)} is {_short(cell)!r}, not a number; "
+            f"{path.name}: line {line}, column {short(column, LONG)} is "
+            f"{short(cell, LONG)!r}, not a number; "
             "repair or remove it (true classes belong in a column named label)."
         ) from None
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONG else text[: LONG - 3] + "..."
-
-
-def _read_parquet(path: Path) -> Rows:
+def _read_parquet(path: Path, limit: MemoryLimit) -> Rows:
     """Read a parquet table; one column of lists holds embeddings, one a row."""
     try:
         import pyarrow as pa
@@ -142,14 +155,23 @@ def _read_parquet(path: Path) -> Rows:
     except ImportError as error:
         raise MissingExtraError("reading parquet files", "io") from error
     try:
+        stated = pq.read_metadata(path)
+        n_bytes = 8 * stated.num_rows * stated.num_columns
+        limit.take(n_bytes, f"{path.name} states {stated.num_rows:,} rows")
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
+        longer = max(0, table.nbytes - n_bytes)  # text and vectors, which Python unpacks
+        limit.take(longer * files.DECODED, f"{path.name} has rows that are too long")
+        table = table.drop_columns(_index_columns(table))
+        labels = None
+        if LABEL in table.column_names:
+            labels = np.array(table.column(LABEL).to_pylist())
+            table = table.drop_columns([LABEL])
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # a ValueError: names or labels
         raise DataError(f"{path.name} is not a complete parquet file; write it again.") from error
-    table = table.drop_columns(_index_columns(table))
-    labels = None
-    if LABEL in table.column_names:
-        labels = np.array(table.column(LABEL).to_pylist())
-        table = table.drop_columns([LABEL])
     lists = [field.name for field in table.schema if "list" in str(field.type)]
     if len(lists) == 1:
         return Rows(_vectors(table.column(lists[0]), lists[0], path), lists, labels, vectors=True)
