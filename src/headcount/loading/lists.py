@@ -370,7 +370,8 @@ def _explain_gaps(
         rich = "have several relevant documents"
         warn(
             f"{share_of(len(several), len(queries), 'queries', rich)} "
-            f"(first: {arrays.short(several[0])}); the best scored one counts, the others do not compete.",
+            f"(first: {arrays.short(several[0])}); the best scored one counts, the others do not "
+            "compete.",
             AssumptionWarning,
         )
 
