@@ -315,17 +315,23 @@ def run() -> None:
         sys.exit(NO_ANSWER)
     # As Python does on stderr: what a terminal cannot show must not cost the answer.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    for number in _endings():
+        if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _unwind)
     sys.exit(main())
 
 
+def _endings() -> list[signal.Signals]:
+    """Return the signals that end a program at once, of those that this system has."""
+    return [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def _unwind(number: int, _: object) -> None:
     """End the program as an error would, so that it tidies up; a second signal must not disturb."""
-    signal.signal(number, signal.SIG_IGN)
     _signals.append(number)
+    # Systems often send several kinds in a row. SIG_IGN would be told of where one waits already.
+    for other in (*_endings(), signal.SIGINT):
+        signal.signal(other, lambda *_: None)
     sys.exit(128 + number)
 
 
