@@ -7,7 +7,7 @@ LOCKED := --constraint requirements.lock
 TORCH := torch==2.13.0
 FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
-.PHONY: demo test test-newest test-oldest slow lock lint docs bench clean
+.PHONY: demo test test-newest test-oldest slow lock lint docs papers bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -56,6 +56,16 @@ lint: .venv/.installed-dev
 docs: .venv/.installed-dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 	$(BIN)/python scripts/check_site.py build/docs
+
+# The experiments of the papers, into results/; DATA is the folder of the real pilots.
+DATA ?= ../shared/data
+papers: .venv/.installed-dev
+	$(BIN)/python -m experiments toy
+	$(BIN)/python -m experiments figure10
+	$(BIN)/python -m experiments table1 $(DATA)/lfw_dlib_pairs.npz
+	$(BIN)/python -m experiments telugu $(DATA)
+	$(BIN)/python -m experiments classifiers $(DATA)
+	$(BIN)/python -m experiments cleanex $(DATA)
 
 bench: .venv/.installed-dev
 	$(BIN)/python benchmarks/counting.py

@@ -7,6 +7,7 @@ from check_pilots import found, healthy, vectors
 from headcount import Pilot
 from headcount.checks.check_input import CheckInput
 from headcount.checks.copies import self_matches
+from headcount.pilot.loading import pilot_from_neighbours
 
 SIMILARITIES = ("euclidean", "cosine", "dot")
 
@@ -135,7 +136,27 @@ def cosines(probes, labels, gallery, owners):
     return best_of(one.astype(np.float32) @ two.astype(np.float32).T, owners, np.max)
 
 
-@pytest.mark.parametrize("make, higher", [(distances, False), (cosines, True)])
+def negated(make):
+    return lambda *parts: -make(*parts)
+
+
+def from_products(probes, labels, gallery, owners):
+    """Distances with the round-off of products, which leaves hardly a nought."""
+    squares = np.square(probes).sum(axis=1)[:, None] + np.square(gallery).sum(axis=1)
+    return best_of(np.sqrt(np.abs(squares - 2 * probes @ gallery.T)), owners, np.min)
+
+
+def cosine_distances(*parts):
+    return 1 - cosines(*parts)
+
+
+@pytest.mark.parametrize(
+    "make, higher",
+    [
+        (distances, False), (cosines, True), (from_products, False), (cosine_distances, False),
+        (negated(distances), True), (negated(cosines), False), (negated(from_products), True),
+    ],
+)  # fmt: skip
 def test_perfect_scores_are_counted(make, higher):
     parts = enrolled(n_dims=20, sigma=1.0)
     said = look(Pilot.from_scores(make(*parts), parts[1], higher_is_better=higher))
@@ -168,6 +189,46 @@ def test_scores_that_reach_their_best_value_are_no_self_matches(seed):
             assert look(made) is None, kind
     away = Pilot.from_scores(1 - shares, pilot.labels, higher_is_better=False)
     assert look(away) is None
+
+
+@pytest.mark.parametrize("sharpness", [1, 20, 500])
+@pytest.mark.parametrize("seed", range(5))
+def test_easy_probes_among_hopeless_ones_are_no_self_matches(seed, sharpness):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(400) % 40
+    raw = rng.normal(size=(400, 40))
+    raw[np.arange(400), labels] += np.where(rng.random(400) < 0.6, 20, 0)
+    power = np.exp(sharpness * (raw - raw.max(axis=1, keepdims=True)))
+    shares = power / power.sum(axis=1, keepdims=True)
+    for values in (shares, shares.astype(np.float32), shares - 1, np.log(shares + 1e-300)):
+        assert look(Pilot.from_scores(values, labels, higher_is_better=True)) is None
+
+
+# -- neighbour lists -------------------------------------------------------------------------------
+
+
+def lists(values, parts, higher):
+    """The best ten of all gallery rows, as an index returns them."""
+    ids = np.argsort(-values if higher else values, axis=1)[:, :10]
+    near = np.take_along_axis(values, ids, axis=1)
+    _, labels, _, owners = parts
+    return pilot_from_neighbours(
+        ids, near, labels, 60, gallery_labels=owners, higher_is_better=higher
+    )
+
+
+def test_neighbours_at_no_distance_are_counted():
+    for share in (2, 10**6):
+        parts = probes, _, gallery, _ = enrolled(n_dims=20, sigma=1.0, share=share)
+        apart = np.square(probes[1:, None] - gallery).sum(axis=2)
+        one, two = (v / np.linalg.norm(v, axis=1)[:, None] for v in (probes[1:], gallery))
+        parts = (parts[0][1:], parts[1][1:], *parts[2:])
+        for values, higher in ((apart, False), (one @ two.T, True)):
+            pilot = lists(values, parts, higher)
+            said = look(pilot)
+            assert said is None if share > 2 else said.startswith("239 of 479 probes score with")
+            kept = pilot.keep_probes(np.arange(0, 479, 2))  # those that are not enrolled
+            assert look(kept) is None
 
 
 def test_counts_alone_cannot_tell():

@@ -138,10 +138,10 @@ def test_numbers_and_dates_are_an_order(order, ranks):
         (["a", "b", "c"], "order must be numbers or dates"),
         ([1, None, 2], "order must be numbers or dates"),
         ([1, 2], "order"),
-        ([1, 2, np.nan], "1 of 3 rows are no numbers"),
+        ([1, 2, np.nan], "1 of 3 rows is no numbers"),
         ([[1, 2, 3]], "plain list"),
-        ({0: 1, 1: 2}, "1 of 3 rows have no place in the order"),
-        ([*DAYS[:2], None], "1 of 3 rows are no dates"),
+        ({0: 1, 1: 2}, "1 of 3 rows has no place in the order"),
+        ([*DAYS[:2], None], "1 of 3 rows is no dates"),
     ],
 )
 def test_what_is_no_order_is_refused(order, message):

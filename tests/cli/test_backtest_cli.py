@@ -7,7 +7,7 @@ import pytest
 import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount.estimators import METHODS, ProbitNormal
-from headcount.support.words import percent
+from headcount.support.words import percent, points
 from headcount.uncertainty.backtest import backtest
 
 QUICK = ("--repeats", "2")
@@ -124,7 +124,7 @@ def test_methods_are_shown_from_best_to_worst(larger, answer):
     shown = [line.split() for line in lines[4:7]]
     assert [row[0] for row in shown] == order
     for name, *cells in shown:
-        assert cells[:3] == [f"{100 * step.error:.1f}" for step in held[name].steps]
+        assert cells[:3] == [points(step.error).split()[0] for step in held[name].steps]
         reach = int(100 * held[name].supported)
         assert cells[3] == (f"{reach:,}" if reach > 100 else "none")
 

@@ -139,7 +139,7 @@ def test_json_repeats_what_was_said_while_reading(tmp_path, run, command):
     files = [tmp_path / "run", "--qrels", tmp_path / "qrels", "--n-classes", 50]
     code, out, err = run(command[0], *files, *command[1:], "--json")
     assert code == 0
-    assert "1 of 2 queries have several relevant documents" in err
+    assert "1 of 2 queries has several relevant documents" in err
     assert any("several relevant documents" in text for text in read_json(out)["warnings"])
 
 

@@ -229,7 +229,7 @@ BAD_FILES = [
     ),
     (
         label_that_names_no_class,
-        ["labels: 1 of 60 rows", "name no class", "first: row 2, label C0", "class names"],
+        ["labels: 1 of 60 rows", "names no class", "first: row 2, label C0", "class names"],
     ),
     (one_class, ["at least 2 classes", "there is 1", "add classes"]),
     (no_probe, ["no probe", "add some"]),
@@ -312,7 +312,10 @@ def test_bad_numbers_of_classes(pilot, refused, command, classes, phrases):
     [
         (["forecast"], ["--classes"]),
         (["forecast", "--classes", "100", "--method", "magic"], ["magic", "probit-normal"]),
-        (["forecast", "--classes", "100", "--confidence", "2"], ["confidence", "between 0 and 1"]),
+        (
+            ["forecast", "--classes", "100", "--confidence", "2"],
+            ["confidence", "between 0.01 and 0.9999"],
+        ),
         (["forecast", "--classes", "100", "--confidence", "nan"], ["confidence"]),
         (["forecast", "--classes", "100", "--confidence", "high"], ["--confidence", "number"]),
         (["forecast", "--classes", "100", "--json", "--csv"], ["--json", "--csv", "choose one"]),

@@ -56,7 +56,7 @@ def test_a_backtest_with_nothing_to_draw_still_answers(run, tmp_path):
     assert "nothing was drawn" in err and not (tmp_path / "a.png").exists()
 
 
-@pytest.mark.parametrize("command", ["backtest", "compare", "forecast"])
+@pytest.mark.parametrize("command", ["backtest", "compare", "forecast", "capacity"])
 def test_a_picture_may_show_error_rates(command, files, run, refused, tmp_path):
     asked = words(command, files)
     assert "--plot or --report" in refused(*asked, "--error-rate")

@@ -134,6 +134,35 @@ def test_verdicts_go_to_our_own_stdout(pilot, tmp_path, to_file):
     assert os.readlink(link) == "/dev/stdout"
 
 
+def descriptor_named(number, tmp_path):
+    """Through a link, so that a mistake here costs that and not the machine's /dev."""
+    link = tmp_path / "gate.xml"
+    link.symlink_to(f"/dev/fd/{number}")
+    return link
+
+
+def test_verdicts_are_added_to_a_file_that_is_open(pilot, tmp_path):
+    """As with `3>>all.xml`: what the file holds already stays."""
+    (tmp_path / "all.xml").write_text("first\n")
+    with open(tmp_path / "all.xml", "ab") as stream:
+        link = descriptor_named(stream.fileno(), tmp_path)
+        words = through(pilot, FAILS, "--junit", link)
+        assert go(*words, pass_fds=[stream.fileno()])[0] == 1
+    text = (tmp_path / "all.xml").read_text()
+    assert text.startswith("first\n<?xml") and text.endswith("</testsuite>\n")
+
+
+def test_verdicts_go_into_an_open_file_that_has_no_name_any_more(pilot, tmp_path):
+    with open(tmp_path / "gone.xml", "w+b") as stream:
+        os.unlink(stream.name)
+        link = descriptor_named(stream.fileno(), tmp_path)
+        words = through(pilot, FAILS, "--junit", link)
+        assert go(*words, pass_fds=[stream.fileno()])[0] == 1
+        stream.seek(0)
+        assert stream.read().startswith(b"<?xml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gate.xml", "pilot.npz"]
+
+
 def test_a_pipe_whose_reader_leaves_is_a_sentence(pilot, tmp_path):
     pipe = tmp_path / "page.html"
     os.mkfifo(pipe)
@@ -157,6 +186,20 @@ def test_a_reader_that_has_gone_is_met_quietly(pilot, words):
     code, _, err = go(*through(pilot, words), stdout=writer)
     os.close(writer)
     assert (code, err) == (UNREAD, "")
+
+
+def test_a_file_that_goes_to_a_reader_that_has_gone(pilot, tmp_path):
+    link = tmp_path / "gate.xml"
+    link.symlink_to("/dev/stdout")
+    reader, writer = os.pipe()
+    os.close(reader)
+    code, _, err = go(*through(pilot, FAILS, "--junit", link), stdout=writer)
+    assert (code, err) == (UNREAD, "")
+    # What was wrong before anything could be written is told all the same.
+    missing = through(tmp_path / "missing.npz", FAILS, "--junit", link)
+    code, _, err = go(*missing, stdout=writer)
+    os.close(writer)
+    assert code == NO_ANSWER and is_one_sentence(err) and "missing.npz" in err
 
 
 @pytest.mark.parametrize("words", [["gate", "--help"], ["methods"], []])
@@ -252,6 +295,40 @@ def test_a_signal_leaves_nothing_behind(pilot, tmp_path, number, code):
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (code, b"")
+    assert b"Traceback" not in err and list(scratch.iterdir()) == []
+
+
+STOPPED = """
+import os, signal
+from headcount.estimators import Extrapolator
+
+class Stopped(Extrapolator):
+    alias = "stopped"
+
+    def _estimate(self, pilot):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except SystemExit as error:
+            raise SystemError("what compiled code makes of it") from error
+"""
+
+
+def test_a_signal_that_becomes_an_error_on_the_way_still_ends_as_one(pilot, tmp_path):
+    (tmp_path / "mine.py").write_text(STOPPED)
+    words = ("forecast", pilot, "--classes", "20", "--method", "mine:Stopped", "--no-intervals")
+    process = start(*words, cwd=tmp_path)
+    assert process.communicate(timeout=90) == (b"", b"")
+    assert process.returncode == 143
+
+
+def test_signals_in_a_row_leave_nothing_behind(pilot, tmp_path):
+    """As when a session ends; the second must not disturb what the first has set off."""
+    alone = {"OPENBLAS_NUM_THREADS": "1"}  # no other thread may be given a signal
+    process, scratch = waiting_to_write(through(pilot, PASSES), tmp_path, alone)
+    for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCONT):
+        process.send_signal(number)  # stopped, so that it gets all others at once
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (129, b"")
     assert b"Traceback" not in err and list(scratch.iterdir()) == []
 
 

@@ -175,7 +175,7 @@ def test_table_shows_the_pilot_the_numbers_and_their_source(pilot, tree, answer)
     lines = answer("risk", pilot, "--cost", tree, "--classes", "1000,10,100").splitlines()
     assert lines[0].startswith("Pilot: 20 classes, 60 probes.")
     assert "tree.json" in lines[0]
-    assert "likely (90%)" in lines[2]
+    assert "90% interval" in lines[2]
     rows = [line.split() for line in lines if line.split()[-1:] in (["measured"], ["forecast"])]
     assert [row[0] for row in rows] == ["10", "20", "100", "1,000"]
     assert [row[-1] for row in rows] == ["measured", "measured", "forecast", "forecast"]

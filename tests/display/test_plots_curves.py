@@ -215,7 +215,29 @@ def test_what_holds_any_number_leaves_the_page():
             CapacityDisplay.from_forecast(made, targets=wrong)
 
 
+def test_the_axis_of_capacities_fits_the_curve():
+    good = Pilot.from_losses([0] * 990 + [1] * 8 + [3] * 2, 200)
+    made = forecast(good, classes=1000, method="probit-normal", intervals=False)
+    display = CapacityDisplay.from_forecast(made)
+    assert 20 <= display.capacity.min() < 200 < display.capacity.max() <= 50 * 200
+    right, wrong = (display.plot(error_rate=shown).ax_ for shown in (False, True))
+    assert right.get_xlim()[0] > display.target.min() - 0.02
+    assert (right.get_xlabel(), wrong.get_xlabel()) == ("accuracy to keep", "error rate allowed")
+    assert wrong.get_xscale() == "log" and 0 < wrong.get_xlim()[0] < 1 - made.accuracy(200)
+    for ax in (right, wrong):
+        drawn = ax.lines[1].get_xdata()
+        assert np.ptp(drawn) > 0.3 * np.ptp(ax.get_xlim())
+
+
 # -- CMC ---------------------------------------------------------------------------------------
+
+
+def test_a_cmc_may_show_what_is_missed(made):
+    right, wrong = (
+        CMCDisplay.from_forecast(made, 30, ranks=4).plot(error_rate=shown).ax_.lines[0].get_ydata()
+        for shown in (False, True)
+    )
+    assert wrong.tolist() == (1 - right).tolist()
 
 
 def test_cmc_at_given_numbers_of_classes(made, pilot):

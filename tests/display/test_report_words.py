@@ -286,3 +286,18 @@ def test_the_check_carries_what_would_help():
     made = headcount.forecast(cut, classes=60, intervals=False)
     assert "longer lists" in advice(made, "HC019")
     assert all(check.advice for check in made.checks)
+
+
+def test_a_lead_on_the_page_has_two_digits_and_says_what_stands_in_brackets(tmp_path):
+    pilots = {"old": report_pages.make_pilot(0.8), "new": report_pages.make_pilot(0.4)}
+    found = headcount.compare(pilots, 40, method="no-change", confidence=0.8, n_jobs=1)
+    write_report(tmp_path / "page.html", found)
+    text = text_of(tmp_path / "page.html")[1]
+    assert "first ahead by, in points (80% interval)" in text
+    assert "in brackets the 80% interval" in text
+    lead = found.pairs[0].at(40)
+    shown = [
+        headcount.support.words.in_points(v, sign="+")
+        for v in (lead.difference, lead.lower, lead.upper)
+    ]
+    assert "{} ({} to {})".format(*shown) in text

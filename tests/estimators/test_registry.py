@@ -136,11 +136,11 @@ class Nameless(Extrapolator):
 @pytest.mark.parametrize(
     "method, words",
     [
-        (ProbitNormal, r"ProbitNormal is a class; make an estimator of it: ProbitNormal\(\)"),
-        (dict, r"dict is a class"),
+        (ProbitNormal, r"ProbitNormal is a `class`; make an estimator of it: ProbitNormal\(\)"),
+        (dict, r"dict is a `class`"),
         (np.array([1]), "derived from headcount.estimators.Extrapolator, but is of type ndarray"),
         (None, "but is of type NoneType"),
-        (Nameless(), "class Nameless has no alias"),
+        (Nameless(), "`class Nameless` has no alias"),
         (Modest(), "Modest cannot be copied, as its constructor must .*only store"),
     ],
 )
@@ -227,9 +227,10 @@ def test_an_own_method_says_what_it_says(pilot, own, answer):
     "name, words",
     [
         ("mine:Nothing", "mine has no 'Nothing'; check the spelling"),
-        ("mine:Stranger", "Stranger in mine is no class derived from"),
-        ("mine:number", "number in mine is no class derived from"),
-        ("mine:Nameless", "class Nameless has no alias"),
+        ("mine:Stranger", "Stranger in mine is no `class` derived from"),
+        ("mine:number", "number in mine is no `class` derived from"),
+        ("mine:steep", "did you mean Steep?"),
+        ("mine:Nameless", "`class Nameless` has no alias"),
         ("mine:Unfinished", "cannot be made: Can't instantiate abstract class Unfinished"),
         ("mine:Steep", "cannot be made: Steep.__init__() missing"),
         ("mine:Straight:colour=2", "mine:Straight has no option 'colour'; it has: slope"),

@@ -17,7 +17,7 @@ LOCKED = dict(line.split("==") for line in LINES)
 
 def commands(*targets):
     """Return what make would run on a fresh machine."""
-    words = ["make", "--dry-run", "--always-make", *targets]
+    words = ["make", "--no-print-directory", "--dry-run", "--always-make", *targets]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     return [line.strip() for line in done.stdout.splitlines()]
 

@@ -140,6 +140,14 @@ def test_forecasts_keep_the_bounds_through_json():
     np.testing.assert_array_equal(again.accuracy(ks), observe(pilot).accuracy(ks))
 
 
+def test_files_of_losses_may_hold_possible_ties(npz):
+    path = npz(losses=[0, 3], censored=[False, True], possible_ties=[5, 1], n_classes=9)
+    pilot = Pilot.from_losses([0, 3], 9, censored=[False, True], possible_ties=[5, 1])
+    for k in (2, 9):
+        assert observe(load(path)).bounds(k) == observe(pilot).bounds(k)
+    assert observe(pilot).bounds(9) == (0.0, 0.5)
+
+
 def test_some_probes_keep_their_possible_ties():
     pilot = pilot_from_neighbours([[0, 1], [0, 1]], [[1.0, 1.0], [1.0, 1.0]], [0, 5], 9)
     kept = pilot.keep_probes([1])

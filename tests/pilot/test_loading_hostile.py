@@ -5,13 +5,27 @@ import os
 import subprocess
 import sys
 import tracemalloc
+import zipfile
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from command_line import make_scores, npy_bytes, write_members, write_npz
-from headcount import DataError, load
-from pilot_files import COUNTS, LABELS, NAMES, SCORES, count_by_hand, counts, write
+from headcount import DataError, Pilot, load
+from pilot_files import COUNTS, LABELS, NAMES, SCORES, count_by_hand, counts, write, write_npy
+
+
+@contextmanager
+def small_peak(most=1 << 23):
+    """Fail where more memory than so many bytes is taken inside."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
+
 
 # -- headers ---------------------------------------------------------------------------------------
 
@@ -35,6 +49,8 @@ HEADERS = {
     "an open bracket": header("{'descr': ('<f8', 'shape'"),
     "no dictionary": header("[1, 2]"),
     "an unknown type": stating("(2, 6)", "<q9"),
+    "half a type": header("{'descr': ('<f8',), 'fortran_order': False, 'shape': (2, 6), }"),
+    "no type": header("{'descr': (), 'fortran_order': False, 'shape': (2, 6), }"),
     "empty text": stating("(1000000000000,)", "|S0"),
     "empty characters": stating("(1000000000000,)", "<U0"),
 }
@@ -53,6 +69,49 @@ def test_headers_that_no_array_has(tmp_path, refused, name, case):
     assert len(message) < 400
 
 
+@pytest.mark.parametrize("end", [".npz", ".npy"])
+def test_a_header_that_states_gigabytes_for_itself_is_not_read(tmp_path, end):
+    size = 1 << 26
+    stated = b"\x93NUMPY\x02\x00" + size.to_bytes(4, "little") + b" " * size
+    path = tmp_path / f"scores{end}"
+    if end == ".npy":
+        path.write_bytes(stated)
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("scores.npy", stated)
+    labels = write_npy(tmp_path / "labels.npy", LABELS)
+    with small_peak(), pytest.raises(DataError, match="is not a NumPy array"):
+        load(path, labels=labels)
+
+
+@pytest.mark.parametrize("way", ["ZIP_DEFLATED", "ZIP_BZIP2", "ZIP_LZMA"])
+def test_damaged_members_however_compressed(tmp_path, refused, way):
+    path = tmp_path / "pilot.npz"
+    scores, labels = make_scores()
+    with zipfile.ZipFile(path, "w", getattr(zipfile, way)) as archive:
+        archive.writestr("scores.npy", npy_bytes(scores))
+        archive.writestr("labels.npy", npy_bytes(labels))
+    whole = path.read_bytes()
+    assert counts(load(path)) == count_by_hand(scores, labels)
+    for at in (60, 100, 200):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
+        assert "write it again" in refused("observe", path)
+
+
+def test_members_whose_names_are_no_text(tmp_path, refused):
+    path = tmp_path / "pilot.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("scöres.npy", b"")
+    path.write_bytes(path.read_bytes().replace("ö".encode(), b"\xff\xff"))
+    assert "pilot.npz is not a complete npz file" in refused("observe", path)
+
+
+def test_columns_whose_names_are_no_text(parquet, refused):
+    path = parquet(**{"qqqq": [1.0, 2.0], "b": [2.0, 1.0]}, label=["b", "b"])
+    path.write_bytes(path.read_bytes().replace(b"qqqq", b"qq\xffq"))
+    assert "is not a complete parquet file" in refused("observe", path)
+
+
 # -- names -----------------------------------------------------------------------------------------
 
 
@@ -69,10 +128,25 @@ def test_names_with_code_points_that_are_no_characters(tmp_path, refused, point,
     stored = names.view(np.uint32).astype(f"{order}u4").view(f"{order}U3")
     path = write_npz(tmp_path, class_names=stored)
     message = refused("observe", path)
-    assert "class_names: 1 of 20 rows hold code points that are no characters" in message
+    assert "class_names: 1 of 20 rows holds code points that are no characters" in message
     assert f"row 1, U+{point:04X}" in message
     np.save(tmp_path / "labels.npy", stored)
     assert "labels.npy" in refused("observe", path, "--labels", tmp_path / "labels.npy")
+
+
+@pytest.mark.parametrize("point", [0xDFFF, 0x110000])
+def test_names_that_are_no_text_are_refused_in_python_too(point):
+    names = code_points(point)
+    scores, labels = make_scores()
+    refusal = pytest.raises(DataError, match=f"1 of 20 rows .* no characters .*U.{point:04X}")
+    with refusal:
+        Pilot.from_scores(scores, labels, class_names=names)
+    with refusal:
+        Pilot.from_scores(scores, labels, groups=names)
+    with refusal:
+        Pilot.from_embeddings(scores[:20], names)
+    with refusal:
+        Pilot.from_losses(np.zeros(20), 99, labels=names)
 
 
 def test_names_with_any_character_are_read(npz):
@@ -120,6 +194,48 @@ def test_the_largest_numbers_stay_numbers(npy, text):
     assert load(rows, **files).class_names.tolist() == [-(2**63), 2**63 - 1]
 
 
+@pytest.mark.parametrize("label", ["--5", "9223372036854775808", "-1", "20", "a", "05"])
+def test_labels_that_are_no_row_of_the_index_are_refused(tmp_path, refused, label):
+    # In a collection of many more classes than labels nothing else would tell.
+    np.savez(tmp_path / "n.npz", ids=[[0, 1]] * 3, distances=[[1.0, 2.0]] * 3, n_classes=20)
+    write(tmp_path / "l.txt", f"0\n1\n{label}\n")
+    message = refused("observe", tmp_path / "n.npz", "--labels", tmp_path / "l.txt")
+    assert (
+        f"labels: 1 of 3 rows name no class of the index (first: row 2, label {label})" in message
+    )
+
+
+def test_row_numbers_may_be_text(npz):
+    lists = {"ids": [[0, 1]], "distances": [[1.0, 2.0]], "labels": ["1"], "n_classes": 20}
+    assert load(npz(**lists)).losses.tolist() == [1]
+
+
+def long_texts(folder):
+    long = "x" * 5000
+    scores, _ = make_scores()
+    named = {"scores": scores, "class_names": [f"c{i}" for i in range(20)]}
+    yield "label", [write_npz(folder, **named, labels=np.array(["c0"] * 59 + [long]))]
+    yield "name", [write_npz(folder, scores=scores, class_names=[long] * 20)]
+    yield "average", [write_npz(folder, average=long)]
+    yield "n_classes", [npz_of(folder, losses=[0, 1], n_classes="9" * 5000)]
+    yield "members", [npz_of(folder, **{f"member{i}": 1 for i in range(1000)})]
+    yield "cell", [write(folder / "s.csv", f"label,a,b\n{long},1,2\n")]
+    write(folder / "qrels", "q 0 a 1\n")
+    run = ["--qrels", folder / "qrels", "--n-classes", "9"]
+    yield "score", [write(folder / "run", f"q Q0 a 1 {long} t\n"), *run]
+    yield "document", [write(folder / "run", f"q Q0 {long} 1 1 t\n" * 2), *run]
+
+
+def npz_of(folder, **members):
+    np.savez(folder / "other.npz", **members)
+    return folder / "other.npz"
+
+
+def test_sentences_show_the_beginning_of_long_texts(tmp_path, refused):
+    for case, arguments in long_texts(tmp_path):
+        assert len(refused("observe", *arguments)) < 300, case
+
+
 # -- sizes -----------------------------------------------------------------------------------------
 
 
@@ -141,6 +257,16 @@ def test_numbers_of_classes_past_counting_in_a_file(tmp_path, refused, size):
     lists = {"ids": [[0, 1]], "distances": [[1.0, 2.0]], "labels": [1]}
     np.savez(tmp_path / "n.npz", **lists, n_classes=size)
     assert "2**53" in refused("observe", tmp_path / "n.npz")
+
+
+@pytest.mark.parametrize("dtype", [">f2", "<f2", np.longdouble])
+def test_row_numbers_and_places_of_odd_types_are_read_without_a_word(npz, dtype):
+    lists = {"ids": [[0, 1]], "distances": [[1.0, 2.0]], "labels": [1], "n_classes": 20}
+    pilot = load(npz(**lists | {"ids": np.array([[0, 1]], dtype)}))
+    assert pilot.losses.tolist() == [1]
+    far = np.array([0, 1, 2], np.longdouble) * np.longdouble("1e4000")
+    with pytest.raises(DataError, match="order: 2 of 3 rows are no numbers"):
+        Pilot.from_scores(SCORES, LABELS, order=far)
 
 
 @pytest.mark.parametrize("dtype", [">f2", "<f2", ">f4", ">i2"])
@@ -207,6 +333,7 @@ BOMBS = {
     "one endless line": lambda n: b"label,a,b\na,1," + b"0" * n,
     "many lines": lambda n: b"label,a,b\n" + b"a,1,0\n" * (n // 6),
     "empty lines": lambda n: b"\n" * n,
+    "many columns": lambda n: b"label" + b",ab" * (n // 3),
 }
 
 
@@ -215,13 +342,38 @@ def test_a_small_file_that_unpacks_to_a_large_one(tmp_path, case):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(BOMBS[case](1 << 25)))
     assert path.stat().st_size < 1 << 17
-    tracemalloc.start()
-    try:
-        with pytest.raises(DataError, match=r"s\.csv\.gz is too long.*memory limit"):
-            load(path, memory_limit=1 << 20)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 23
-    finally:
-        tracemalloc.stop()
+    refusal = pytest.raises(DataError, match=r"s\.csv\.gz is too long.*memory limit")
+    with small_peak(), refusal:
+        load(path, memory_limit=1 << 20)
+
+
+def test_cells_are_counted_as_what_they_take_before_a_line_is_cut_into_them(tmp_path):
+    # A few bytes a cell fit the limit; dozens, which Python takes, do not.
+    path = zipped(tmp_path / "s.csv.gz", "label" + ",ab" * (1 << 18))
+    with small_peak(), pytest.raises(DataError, match=r"s\.csv\.gz is too long.*columns"):
+        load(path, memory_limit=1 << 21)
+    run = zipped(tmp_path / "run.gz", "ab " * (1 << 20))
+    qrels = write(tmp_path / "qrels", "q 0 1 1\n")
+    with small_peak(1 << 25), pytest.raises(DataError, match="line 1 has 3,145,728 characters"):
+        load(run, qrels=qrels, n_classes=9)
+
+
+def test_parquet_is_counted_before_it_is_read(parquet):
+    path = parquet(a=np.zeros(1 << 22), b=np.zeros(1 << 22), label=np.zeros(1 << 22, int))
+    assert path.stat().st_size < 1 << 18
+    with pytest.raises(DataError, match=r"states 4,194,304 rows: 0\.1 GiB.*memory limit"):
+        load(path, memory_limit=1 << 24)
+    vectors = np.random.default_rng(0).normal(size=(100, 1 << 12))
+    path = parquet(v=list(vectors), label=["x" * 1000, "y"] * 50)
+    with pytest.raises(DataError, match=r"rows that are too long.*memory limit"):
+        load(path, memory_limit=1 << 22)
+    assert load(path, memory_limit=1 << 26).n_probes == 100
+
+
+def test_bytes_are_counted_as_the_text_they_become(npz):
+    path = npz(scores=SCORES, labels=np.array([b"x" * 100_000] * 4))
+    with pytest.raises(DataError, match=r"labels has shape .*memory limit"):
+        load(path, memory_limit=1 << 20)
 
 
 def test_lists_of_many_short_lines_are_counted_as_what_they_take(tmp_path, npy):
@@ -285,6 +437,10 @@ def test_the_index_of_a_frame_written_twice_is_refused(tmp_path, frame, refused)
     again.to_parquet(tmp_path / "s.parquet")
     for name in ("s.csv", "s.parquet"):
         assert "column 'Unnamed: 0'" in refused("observe", tmp_path / name)
+    again.to_csv(tmp_path / "s.csv")
+    thrice = pandas.read_csv(tmp_path / "s.csv").drop(columns="Unnamed: 0")
+    thrice.to_csv(tmp_path / "s.csv", index=False)
+    assert "column 'Unnamed: 0.1'" in refused("observe", tmp_path / "s.csv")
 
 
 def test_an_index_that_pandas_did_not_mark_is_refused(parquet, refused):

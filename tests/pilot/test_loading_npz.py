@@ -70,6 +70,12 @@ def test_an_option_overrides_the_orientation_of_the_file(npz):
     assert counts(load(path, higher_is_better=True)) == COUNTS
 
 
+@pytest.mark.parametrize("no", [False, 0, 0.0, np.array([0])])
+def test_an_orientation_may_be_a_number(npz, no):
+    pilot = load(npz(scores=SCORES, labels=LABELS, higher_is_better=no))
+    assert counts(pilot) == COUNTS_AS_DISTANCES
+
+
 def test_an_orientation_in_words_is_not_taken_for_true(npz):
     path = npz(scores=SCORES, labels=LABELS, higher_is_better="False")
     with pytest.raises(DataError, match="higher_is_better"):
@@ -214,7 +220,7 @@ def test_n_classes_that_is_no_number_of_classes_is_refused(npz, wrong):
     [
         ({"losses": [0, 12], "n_classes": 9}, r"1 of 2 rows .*first: row 1, 12 losses"),
         ({"losses": [0, 8], "ties": [0, 1], "n_classes": 9}, r"row 1, 8 losses and 1 ties"),
-        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows are negative .*row 1, -1"),
+        ({"losses": [0, -1], "n_classes": 9}, r"1 of 2 rows is negative .*row 1, -1"),
         ({"losses": [0, 1.5], "n_classes": 9}, r"not whole numbers .*row 1, 1.5"),
         ({"losses": [0, 1], "ties": [1], "n_classes": 9}, "1 ties for 2 losses"),
         ({"losses": [0, 1], "labels": [1], "n_classes": 9}, "1 labels for 2 losses"),

@@ -119,6 +119,7 @@ def test_trec_needs_the_size_of_the_collection(trec):
         (RUN, "q1 0 d2 1\nq2 d1 1\n", 9, "qrels.txt: line 2 has 3 cells; .*query iteration"),
         (RUN, "q1 0 d2 1\nq2 0 d1 1 1\n", 9, "qrels.txt: line 2 has 5 cells"),
         ("q1 Q0 d1 1 9.0\n", "q1 0 d1 1\n", 9, "run.trec: line 1 has 5 cells"),
+        (RUN, "q1\u00a00\u00a0d1\u00a01\n", 9, "qrels.txt: line 1 has 1 cell; "),
         (RUN + "\nq1 Q0 d 7 4 6.0 t\n", "q1 0 d2 1\n", 9, "run.trec: line 7 has 7 cells"),
         (RUN + "\nq1 Q0 d1 1 high t\n", "q1 0 d2 1\n", 9, "line 7 has score 'high'"),
         (RUN + "q1 Q0 d7 1 nan t\n", "q1 0 d2 1\n", 9, "line 6 has score 'nan'"),
@@ -207,6 +208,41 @@ def test_lists_read_upside_down_are_refused(npz, case):
     assert stated.losses.tolist() == [0] * len(ids)
 
 
+def sorted_lists(n_upside_down, n_lists=60, depth=6):
+    """Lists with the best first, but some of them of similarities, and one that is constant."""
+    distances = np.sort(np.random.default_rng(3).random((n_lists, depth)), axis=1)
+    distances[n_lists - n_upside_down :] = distances[n_lists - n_upside_down :, ::-1]
+    distances[0] = 0.5
+    ids = np.tile(np.arange(depth), (n_lists, 1))
+    return {"ids": ids, "distances": distances, "labels": [0] * n_lists, "n_classes": 99}
+
+
+@pytest.mark.parametrize("n_upside_down", [5, 20, 50])
+def test_a_part_of_the_lists_upside_down_is_refused(npz, n_upside_down):
+    lists = sorted_lists(n_upside_down)
+    said = rf"{n_upside_down} of 60 lists \(first: row {60 - n_upside_down}\).*higher_is_better"
+    with pytest.raises(DataError, match=f"fall from end to end in {said}=True"):
+        load(npz(**lists))
+    with pytest.raises(DataError, match=f"rise from end to end in {said}=False"):
+        load(npz(**lists | {"distances": -lists["distances"]}), higher_is_better=True)
+    assert load(npz(**sorted_lists(0))).losses.tolist() == [0] * 60
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4, 6])
+def test_lists_in_no_order_that_happen_to_run_backwards_are_read(npz, depth):
+    rng = np.random.default_rng(depth)
+    lists = sorted_lists(0, n_lists=500, depth=depth)
+    lists["distances"] = rng.permuted(lists["distances"], axis=1)
+    assert load(npz(**lists)).n_probes == 500
+
+
+def test_one_neighbour_each_is_right_or_beyond_the_list_either_way(npz):
+    lists = {"ids": [[0], [1]], "distances": [[0.9], [0.2]], "labels": [0, 0], "n_classes": 9}
+    for higher_is_better in (True, False):
+        pilot = load(npz(**lists), higher_is_better=higher_is_better)
+        assert (pilot.losses.tolist(), pilot.censored.tolist()) == ([0, 1], [False, True])
+
+
 @pytest.mark.parametrize("distances", [[[1.0, 1.0], [2.0, 2.0]], [[1.0, 2.0], [2.0, 1.0]]])
 @pytest.mark.parametrize("higher_is_better", [True, False])
 def test_lists_in_no_order_prove_no_direction(npz, distances, higher_is_better):
@@ -224,7 +260,9 @@ def test_the_command_line_names_the_option_for_an_inner_product_index(npz, run, 
 @pytest.mark.parametrize("names", [{}, {"gallery_labels": ["a", "b", "b"], "labels": ["a", "b"]}])
 def test_a_gallery_row_twice_in_a_list_is_refused(npz, names):
     path = npz(**NEIGHBOURS | {"ids": [[0, 1], [2, 2]]} | names, n_classes=9)
-    with pytest.raises(DataError, match=r"ids: 1 of 2 rows name a gallery row twice .*row 1, id 2"):
+    with pytest.raises(
+        DataError, match=r"ids: 1 of 2 rows names a gallery row twice .*row 1, id 2"
+    ):
         load(path)
 
 
@@ -240,7 +278,7 @@ def test_padding_may_be_in_a_list_twice(npz):
 
 def test_ids_that_would_wrap_around_are_refused(npz):
     ids = np.array([[0, 1], [1, 2**64 - 1]], np.uint64)
-    with pytest.raises(DataError, match=r"ids: 1 of 2 rows hold a row number of 2\*\*63.*row 1"):
+    with pytest.raises(DataError, match=r"ids: 1 of 2 rows holds a row number of 2\*\*63.*row 1"):
         load(npz(**NEIGHBOURS | {"ids": ids}, n_classes=9))
 
 

@@ -85,11 +85,11 @@ def test_tsv(text):
         ("label,a,b\na,1,2\nb,x,1\n", "line 3, column a is 'x', not a number"),
         ("label,a,b\na,1,2\nb,,1\n", "line 3, column a is '', not a number"),
         ("label,a,b\n\na,1,2\n\nb,x,1\n", "line 5, column a is 'x'"),
-        ("label,a,b\na,1,2\nc,2,1\n", r"1 of 2 rows name no class \(first: row 1, label c\)"),
+        ("label,a,b\na,1,2\nc,2,1\n", r"1 of 2 rows names no class \(first: row 1, label c\)"),
         ("label,a,a\na,1,2\n", "class names: .*first: a"),
         ("label,a,b\n", "no probe"),
         ("label,a\na,1\n", "at least 2 classes"),
-        ("label,a,b\na,nan,2\n", "scores: 1 of 1 rows hold NaN.*row 0, column 0"),
+        ("label,a,b\na,nan,2\n", "scores: 1 of 1 rows holds NaN.*row 0, column 0"),
         ('label,a,b\na,1,"' + "2\n" * 100_000, "s.csv"),
     ],
     ids=lambda value: value[:30],
@@ -149,7 +149,7 @@ def test_parquet_vectors_with_a_parquet_gallery(tmp_path):
 
 
 def test_parquet_missing_scores_are_refused(parquet):
-    with pytest.raises(DataError, match=r"1 of 2 rows hold NaN.*row 1, column 0"):
+    with pytest.raises(DataError, match=r"1 of 2 rows holds NaN.*row 1, column 0"):
         load(parquet(a=[1.0, None], b=[0.0, 2.0], label=["a", "b"]))
 
 
@@ -170,7 +170,7 @@ def test_parquet_columns_that_are_no_scores_are_refused_by_name(parquet, extra):
     [
         ([[1.0], [1.0, 2.0]], "column v have different lengths, from 1 to 2"),
         ([[1.0], None], "column v have different lengths, from 0 to 1"),
-        ([[1.0], [None]], "1 of 2 rows hold NaN.*row 1"),
+        ([[1.0], [None]], "1 of 2 rows holds NaN.*row 1"),
         ([["x"], ["y"]], "column v"),
     ],
 )

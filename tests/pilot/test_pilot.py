@@ -151,7 +151,7 @@ def test_groups_may_be_named_by_class():
     pilot = Pilot.from_scores(SCORES, LABELS, groups={0: "odd", 1: "even", 2: "odd"})
     assert pilot.groups.tolist() == ["odd", "even", "odd"]
     assert pilot.subset([1, 2]).groups.tolist() == ["even", "odd"]
-    with pytest.raises(DataError, match="1 of 3 rows have no group"):
+    with pytest.raises(DataError, match="1 of 3 rows has no group"):
         Pilot.from_scores(SCORES, LABELS, groups={0: "odd", 1: "even"})
 
 
@@ -195,7 +195,7 @@ def test_classifiers_that_cannot_be_used_are_refused():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: Pilot.from_scores([[1, np.nan], [0, 1]], [0, 1]), "1 of 2 rows hold NaN.*row 0, column 1"),
+        (lambda: Pilot.from_scores([[1, np.nan], [0, 1]], [0, 1]), "1 of 2 rows holds NaN.*row 0, column 1"),
         (lambda: Pilot.from_scores(SCORES, [0, 1, 2, 3]), "1 of 4 rows.*0 to 2.*row 3, label 3"),
         (lambda: Pilot.from_scores(SCORES, ["a", "b", "c", "c"]), "4 of 4 rows"),
         (lambda: Pilot.from_scores(SCORES[:, :1], [0] * 4), "at least 2 classes"),
@@ -208,7 +208,7 @@ def test_classifiers_that_cannot_be_used_are_refused():
         (lambda: Pilot.from_scores(-SCORES, [0, 1, 0, 2]), "higher_is_better=False"),
         (lambda: Pilot.from_scores(SCORES, LABELS, class_names=["a", "a", "b"]), "more than once.*a, at position 0"),
         (lambda: Pilot.from_scores(SCORES, LABELS, class_names=["a", "b"]), "2 class names for 3 columns"),
-        (lambda: Pilot.from_scores(SCORES, [0, 1, 2, 1.5]), "1 of 4 rows are not whole"),
+        (lambda: Pilot.from_scores(SCORES, [0, 1, 2, 1.5]), "1 of 4 rows is not whole"),
         (lambda: Pilot.from_scores(SCORES, [0, "b", 2, None]), "all labels integers or all text"),
         (lambda: Pilot.from_embeddings([[1.0, 2]], [0], [[1.0], [2]]), "2 dimensions against 1"),
         (lambda: Pilot.from_embeddings([[1.0]], ["x"], [[1.0], [2]]), "label x"),
@@ -216,7 +216,7 @@ def test_classifiers_that_cannot_be_used_are_refused():
         (lambda: Pilot.from_embeddings([[1.0], [2]], ["a", "b"]), "each of the 2 classes has one row"),
         (lambda: Pilot.from_embeddings([[1.0]], [0], None, [0]), "without a gallery"),
         (lambda: Pilot.from_embeddings(np.array([[7e4]], "f2"), [0], [[1.0], [2]]), "float16"),
-        (lambda: Pilot.from_losses([0, 5], 5), "1 of 2 rows have more losses.*row 1, 5 losses"),
+        (lambda: Pilot.from_losses([0, 5], 5), "1 of 2 rows has more losses.*row 1, 5 losses"),
         (lambda: Pilot.from_losses([-1], 5), "negative"),
         (lambda: Pilot.from_losses([2**63 - 1], 100, ties=[2]), "more losses"),
         (lambda: Pilot.from_scores(SCORES, [10**30, 1, 2, 2]), "past 2"),
@@ -297,14 +297,14 @@ def test_probes_to_keep_may_be_a_mask():
     [
         ([True, False], "mask has 2 entries for 4 probes"),
         ([True] * 5, "mask has 5 entries for 4 probes"),
-        ([0.5, 1.0], "1 of 2 rows are not whole numbers"),
+        ([0.5, 1.0], "1 of 2 rows is not whole numbers"),
         ([1.9, 2.9], "2 of 2 rows are not whole numbers"),
         (
             [0, 4],
-            "1 of 2 rows are outside the probes .first: row 1, position 4.; count from 0 to 3",
+            "1 of 2 rows is outside the probes .first: row 1, position 4.; count from 0 to 3",
         ),
         ([-1, 0], "outside the probes .first: row 0, position -1"),
-        ([2, 1, 2], "1 of 3 rows were named before .first: row 2, position 2"),
+        ([2, 1, 2], "1 of 3 rows was named before .first: row 2, position 2"),
         (["a"], "plain list of positions"),
         ([[0, 1]], "plain list of positions"),
         ([False] * 4, "no probe"),
@@ -319,11 +319,11 @@ def test_probes_that_cannot_be_kept_are_refused(rows, words):
     "labels, words",
     [
         ([2.0**53, 2.0**53 + 2], "2 of 2 rows are past 2..53, where float64"),
-        ([2.0**63, 1.0], "1 of 2 rows are past 2..53"),
-        ([1e300, 1.0], "1 of 2 rows are past 2..53"),
-        ([1.0, -(2.0**60)], "1 of 2 rows are past 2..53"),
+        ([2.0**63, 1.0], "1 of 2 rows is past 2..53"),
+        ([1e300, 1.0], "1 of 2 rows is past 2..53"),
+        ([1.0, -(2.0**60)], "1 of 2 rows is past 2..53"),
         (np.array([2**24, 1], np.float32), "past 2..24, where float32"),
-        (np.array([2**63, 5], np.uint64), "1 of 2 rows are past 2..63 .* as text"),
+        (np.array([2**63, 5], np.uint64), "1 of 2 rows is past 2..63 .* as text"),
         ([2**63, -1], "past 2"),
         ([2**70, 1], "past 2..63"),
     ],
@@ -348,8 +348,34 @@ def test_large_whole_labels_are_kept_apart():
 
 @pytest.mark.parametrize("losses", [[2.0**63], np.array([2**63], np.uint64), [1e300]])
 def test_counts_past_the_integers_are_refused(losses):
-    with pytest.raises(DataError, match=r"1 of 1 rows are past 2\*\*63"):
+    with pytest.raises(DataError, match=r"1 of 1 rows is past 2\*\*63"):
         Pilot.from_losses(losses, 10)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [lambda pilot: pilot, lambda pilot: pickle.loads(pickle.dumps(pilot)), copy.deepcopy],
+    ids=["itself", "pickle", "deepcopy"],
+)
+def test_the_list_of_rivals_is_immutable_too(again):
+    pilot = Pilot.from_scores(SCORES, LABELS)
+    pilot.beats()
+    found = again(pilot).beats()
+    for values in (found.start, found.classes, found.tied):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = values[1]
+
+
+@pytest.mark.parametrize("no", [False, np.False_, 0])
+def test_any_truth_value_says_which_way_scores_run(no):
+    flipped = Pilot.from_scores(-np.asarray(SCORES), LABELS, higher_is_better=no)
+    assert flipped.losses.tolist() == Pilot.from_scores(SCORES, LABELS).losses.tolist()
+
+
+@pytest.mark.parametrize("value", ["no", 2, float("nan"), [False, False]])
+def test_what_is_no_truth_value_is_refused(value):
+    with pytest.raises(ParameterError, match="higher_is_better must be true or false"):
+        Pilot.from_scores(SCORES, LABELS, higher_is_better=value)
 
 
 @pytest.mark.parametrize(
@@ -366,6 +392,8 @@ def test_copies_are_immutable_too(again):
             values[0] = values[1]
     with pytest.raises(AttributeError, match="cannot be changed"):
         pilot.losses = np.zeros(4)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del pilot.losses
     assert (
         pilot.beats().classes.tolist() == Pilot.from_scores(SCORES, LABELS).beats().classes.tolist()
     )

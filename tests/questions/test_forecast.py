@@ -262,7 +262,13 @@ def test_spoiled_json_is_refused(result, spoil):
         ({"confidence": 1 - 1e-16}, "confidence must lie between 0.01 and 0.9999"),
         ({"confidence": 10**400}, "confidence must lie between 0.01 and 0.9999"),
         ({"method": [10**300]}, "text was expected"),
+        ({"n_probes": "9" * 5000}, "n_probes must be a whole number"),
+        ({"method": "\ud800"}, "surrogates"),
+        ({"warnings": ["\ud800"]}, "surrogates"),
+        ({"state": {"nouns": {"noun": "z" * 5000}}}, "one word or two"),
         ({"state": {"classes": []}}, "names no number of classes"),
+        ({"state": {"classes": ["x" * 5000]}}, "whole numbers"),
+        ({"state": {"classes": [10**400]}}, "whole numbers"),
         ({"state": {"classes": {}}}, "a list was expected"),
         ({"state": {"classes": [1e308]}}, "past 1e.15"),
         ({"state": {"classes": [0]}}, "at least 1"),
@@ -285,6 +291,18 @@ def _changed(held, changed):
     if not isinstance(changed, dict) or not changed:
         return changed
     return held | {name: _changed(held[name], value) for name, value in changed.items()}
+
+
+def test_json_that_says_a_thing_twice_is_refused(result):
+    text = result.to_json().replace('"n_probes"', '"n_probes": 7, "n_probes"', 1)
+    with pytest.raises(DataError, match="this forecast has 'n_probes' twice"):
+        Forecast.from_json(text)
+
+
+@pytest.mark.parametrize("classes", [10**400, "many", [10, "x"], 1j, np.longdouble("1e4000")])
+def test_numbers_of_classes_that_are_none(pilot, classes):
+    with pytest.raises(ParameterError, match="number"):
+        headcount.forecast(pilot, classes=classes, intervals=False)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"schema":' * 100_000])

@@ -43,6 +43,15 @@ def test_the_estimate_may_be_a_margin_below_the_baseline(accuracy, code):
     json.dumps(only(found).to_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    "margin, said", [(0.01, "up to 1 point."), (0.0125, "up to 1.25 points."), (0, "by nothing.")]
+)
+def test_what_is_allowed_is_counted(margin, said):
+    baseline = Baseline({10: 0.3}, "kde")
+    (verdict,) = judge([Estimate(10, 0.3)], baseline=baseline, margin=margin).verdicts
+    assert verdict.message.endswith(said)
+
+
 def test_without_a_margin_the_baseline_itself_passes_and_less_does_not():
     baseline = Baseline({10: 0.1 + 0.2}, "kde")
     assert judge([Estimate(10, 0.3)], baseline=baseline, margin=0).exit_code == 0

@@ -192,8 +192,8 @@ def test_words():
     found = _planned(model(by_probes=0.5), half_width(0.05), None)
     assert repr(found).splitlines() == [
         "Plan for accuracy at 1,000 classes within 2.1 points",
-        "  Now, from 100 classes, accuracy at 1,000 is known to within 8.4 points (90% interval, "
-        "50% the estimate).",
+        "  Now, from 100 classes, accuracy at 1,000 is forecast as 50% and known to within 8.4 points "
+        "(90% interval).",
         "  To know it to within 2.1 points, take about 1,600 classes with 2 probes each.",
         "  These are more than the 1,000 classes asked about: the expected accuracy is an average "
         "over all sets of so many, and one set is not enough to know it so well.",

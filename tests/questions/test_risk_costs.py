@@ -181,7 +181,7 @@ def test_what_has_no_form_of_a_cost_is_refused(pilot, given):
             math.inf,
             "NaN, infinite or beyond 1e+100 (first: lion taken for beagle costs inf); give finite",
         ),
-        ((3, 3), 0.5, "on the diagonal are not zero (first: poodle taken for poodle costs 0.5);"),
+        ((3, 3), 0.5, "on the diagonal is not zero (first: poodle taken for poodle costs 0.5);"),
     ],
 )
 def test_what_is_no_cost_is_refused(pilot, make, at, value, said):
@@ -221,7 +221,7 @@ def test_pairs_that_are_no_costs_are_refused(pilot):
     assert "5 rows of the right part of the cost for 4 classes" in refusal(
         (left, np.ones((5, 1))), pilot
     )
-    assert "the left part of the cost: 1 of 4 rows hold NaN" in refusal(
+    assert "the left part of the cost: 1 of 4 rows holds NaN" in refusal(
         (np.array([[0.0], [np.nan], [0], [0]]), right), pilot
     )
 
@@ -330,7 +330,7 @@ CSR = {"format": b"csr", "data": np.ones(1), "shape": (4, 4)}
         ({"left": np.eye(4)}, "cost.npz holds left; it must hold"),
         ({"cost": np.array([None])}, "pickled Python objects"),
         ({"cost": np.eye(4) - 1, "class_names": NAMES[:3]}, "3 class names for costs of shape (4, 4)"),
-        ({"cost": np.eye(3), "class_names": NAMES[:3]}, "1 of 4 rows are classes of the pilot without"),
+        ({"cost": np.eye(3), "class_names": NAMES[:3]}, "1 of 4 rows is a class of the pilot without"),
         ({"cost": np.eye(2), "class_names": ["a", "a"]}, "1 name occurs more than once"),
         ({"cost": np.zeros((3, 4))}, "shape 3 x 4 for 4 classes"),
         ({**CSR, "format": b"dia", "offsets": [0]}, "kind 'dia'; save it as CSR"),

@@ -389,6 +389,6 @@ def test_ways_out(tmp_path):
     with pytest.raises(ParameterError, match="choose one of"):
         found.save(tmp_path / "risk.html")
     text = repr(found)
-    assert "At 20 classes" in text and "(measured)" in text and "likely" in text
+    assert "At 20 classes" in text and "(measured, 90% interval " in text
     with pytest.raises(ValueError, match="read-only"):
         found.curve.risk[0] = 0

@@ -45,7 +45,7 @@ def test_priors_by_name_or_by_place_sum_to_one():
     ("priors", "said"),
     [
         ([1, 2], "2 priors for 3 classes"),
-        ([1, 2, 0], "1 of 3 rows are not positive numbers (first: row 2, class c has 0)"),
+        ([1, 2, 0], "1 of 3 rows is not positive numbers (first: row 2, class c has 0)"),
         ([1, 2, -1], "not positive"),
         ([1, math.nan, 1], "not positive"),
         ([1, math.inf, 1], "not positive"),

@@ -175,7 +175,7 @@ def test_counts_do_not_say_who_was_taken():
         with pytest.raises(UnsupportedError, match="only counts"):
             cost_by_place(pilot, cost)
     cut = Pilot.from_losses([0, 1], 3, censored=[False, True])
-    with pytest.raises(UnsupportedError, match="1 of 2 probes are censored"):
+    with pytest.raises(UnsupportedError, match="1 of 2 probes is censored"):
         cost_by_place(cut, "zero-one")
 
 

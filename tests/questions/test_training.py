@@ -173,7 +173,7 @@ def test_pilots_of_other_classes_are_refused():
     assert forecast_training(same | {4: named(names)}, 100, 8).n_classes == 20
     other = names.copy()
     other[3] = "stranger"
-    with pytest.raises(DataError, match=r"1 of 20 classes differ .*first: c03"):
+    with pytest.raises(DataError, match=r"1 of 20 classes differs .*first: c03"):
         forecast_training(same | {4: named(other)}, 100, 8)
 
 

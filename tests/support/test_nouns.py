@@ -36,6 +36,11 @@ OURS = re.compile(r"\b(class|classes|probe|probes)\b", re.IGNORECASE)
 NAMES = ["class 1", "`probe`", 'the "best" classes', *(f"name{i}" for i in range(3, 40))]
 
 
+class Unnamed(headcount.estimators.Extrapolator):
+    def _estimate(self, pilot):
+        return None
+
+
 def leftovers(text):
     """Our own nouns outside of quotes and code."""
     return OURS.findall(re.sub(r'"(?:[^"]|"")*"|`[^`]*`|--[\w-]+|class_names', "", text))
@@ -194,7 +199,16 @@ def test_errors_speak_of_people_and_keep_names_of_files(tmp_path, refused):
     assert "class 2.npz" in missing
 
 
-def test_data_keep_their_words(file, run):
+def texts_of(held):
+    """All texts in JSON, other than names."""
+    if isinstance(held, str):
+        return [held]
+    inner = held.values() if isinstance(held, dict) else held if isinstance(held, list) else ()
+    return [text for value in inner for text in texts_of(value)]
+
+
+def test_data_keep_their_words_and_their_sentences_speak_of_people(file, run):
+    sentences = []
     for words in (
         ("forecast", file, "--classes", "20,90000", *QUICK),
         ("observe", file),
@@ -202,7 +216,12 @@ def test_data_keep_their_words(file, run):
         ("gate", file, "--classes", "20", "--min", "0.3", "--method", "no-change"),
     ):
         plain, renamed = (run(*words, "--json", *more)[1] for more in ((), OPTIONS))
-        assert json.loads(plain) == json.loads(renamed)
+        sentences += texts_of(json.loads(renamed))
+        words_apart = re.compile(r"people|person|photos?|class(?:es)?|probes?")
+        assert words_apart.sub("", plain) == words_apart.sub("", renamed)
+        assert json.loads(plain).keys() == json.loads(renamed).keys()
+    assert any("90,000 people" in sentence for sentence in sentences)
+    assert [sentence for sentence in sentences if leftovers(sentence)] == []
     table = ("forecast", file, "--classes", "20", *QUICK, "--csv")
     assert run(*table)[1] == run(*table, *OPTIONS)[1]
 
@@ -241,6 +260,16 @@ def test_a_keyword_of_forecast_is_enough():
     assert "Among 20 people, " in repr(made)
     assert made.nouns == FACES
     assert headcount.forecast(make_pilot(), **options).nouns == Nouns()
+
+
+@pytest.mark.parametrize("ask", ["forecast", "backtest"])
+def test_a_class_of_python_is_no_person(people, ask):
+    for method in (headcount.estimators.Kde, Unnamed()):
+        with pytest.raises(ParameterError, match="`class") as caught:
+            getattr(headcount, ask)(
+                people, method=method, **({"classes": 50} if ask == "forecast" else {})
+            )
+        assert "person" not in str(caught.value)
 
 
 def test_warnings_speak_of_people(people):

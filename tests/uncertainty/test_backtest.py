@@ -406,3 +406,12 @@ def test_the_level_is_that_of_the_forecast(pilot):
 def test_an_impossible_level_is_refused(pilot, confidence):
     with pytest.raises(ParameterError, match=r"confidence must lie between 0\.01 and 0\.9999"):
         backtest(pilot, method="no-change", confidence=confidence)
+
+
+def test_tables_have_two_digits_of_the_error():
+    from headcount.uncertainty.backtest import cells
+
+    steps = [BacktestStep(50, 2.0, (0.9975 + e, 0.9975 + e), 0.9975) for e in (0.00164, -0.00002)]
+    assert [cells(step)[3:5] for step in steps] == [["0.16", "+0.16"], ["0.002", "-0.002"]]
+    even = BacktestStep(50, 2.0, (0.5 + 0.0181, 0.5 - 0.018), 0.5)
+    assert cells(even)[3:5] == ["1.8", "0"]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from headcount.checks.check_input import CheckInput, Floats, Ints
 from headcount.counting import Embeddings, ScoreMatrix
 from headcount.counting.tiles import row_blocks
-from headcount.support.words import percent
+from headcount.pilot.pilot import Pilot
+from headcount.support.words import percent, share_of
 
 Flags = NDArray[np.bool_]
 
@@ -28,6 +29,8 @@ MANY, SHARED = 16, 0.5
 # Among scores: how many must be perfect, how many others it takes to see how they lie, what share
 # of them must be distinct, and what share may lie in the last tenth of the way to the best.
 FEWEST, OTHERS, DISTINCT, CROWD, TOP = 5, 20, 0.9, 0.01, 0.1
+# Where the best rivals of most other probes score: those of a copy score there, too.
+USUAL = (0.1, 0.9)
 
 
 def self_matches(case: CheckInput) -> str | None:
@@ -36,8 +39,8 @@ def self_matches(case: CheckInput) -> str | None:
     if isinstance(source, Embeddings):
         alike = _copies(source)
         sign = "have a copy of themselves among the vectors of their own class"
-    elif isinstance(source, ScoreMatrix):
-        alike = _perfect(source)
+    elif isinstance(source, ScoreMatrix) or case.pilot._listed is not None:
+        alike = _perfect(case.pilot)
         sign = "score with their own class as only a thing compared with itself does"
     else:
         return None
@@ -51,32 +54,70 @@ def self_matches(case: CheckInput) -> str | None:
         rest = float(case.right[~alike].mean())
         others = f" (the others are right {percent(rest)} of the time)"
     return (
-        f"{n:,} of {n_probes:,} probes {sign}, so that their being right says nothing about new "
-        f"ones{others}; take them out of the probes, or their copies out of the gallery."
+        f"{share_of(n, n_probes, 'probes', sign)}, so that their being right says nothing about "
+        f"new ones{others}; take them out of the probes, or their copies out of the gallery."
     )
 
 
-def _perfect(source: ScoreMatrix) -> Flags:
+def _perfect(pilot: Pilot) -> Flags:
     """Which true scores are the best there can be, with a gap to all others: distance 0, cosine 1.
 
     Probabilities, votes and capped scores reach their best value without being self-matches; but
-    they are never negative, are few distinct values, or others lie close to the best.
+    they are never negative (those against a class nearly never exactly 0), are few distinct values,
+    others lie close to the best, or it is where rivals are weak that they reach it.
     """
-    true = source.true_scores()
-    none = np.zeros(len(true), np.bool_)
-    if source.sign < 0:
-        best, alike = 0.0, true == 0
-    else:
-        best, alike = 1.0, np.abs(true - 1) <= ROUND_OFF / 2
-        _, some = next(source.blocks(SAMPLE))
-        if some.min() >= 0 or np.abs(some).max() > 1 + ROUND_OFF:
-            return none
-    below = best - true[~alike]
-    if np.count_nonzero(alike) < FEWEST or len(below) < OTHERS or below.min() < 0:
+    true = _true_scores(pilot)
+    known = np.isfinite(true)  # what is in no list is not
+    best = 0.0 if true[known].max(initial=-np.inf) <= ROUND_OFF / 2 else 1.0
+    below = np.where(known, best - true, np.inf)
+    chances = _may_be_chances(pilot, best)
+    slack = 0.0 if chances else ROUND_OFF * below[known].max(initial=0.0)
+    alike = np.abs(below) <= slack
+    others = known & ~alike
+    none = np.zeros_like(alike)
+    if np.count_nonzero(alike) < FEWEST or np.count_nonzero(others) < OTHERS:
         return none
-    crowd = np.count_nonzero(below < TOP * np.median(below))
-    distinct = len(np.unique(below)) >= DISTINCT * len(below)
-    return alike if distinct and crowd <= CROWD * len(below) else none
+    if below[others].min() < 0 or (best > 0 and chances):
+        return none
+    crowd = np.mean(below[others] < TOP * np.median(below[others]))
+    if crowd > CROWD or not _distinct(below[others]):
+        return none
+    return alike if _usual(_rivals(pilot, alike), _rivals(pilot, others)) else none
+
+
+def _true_scores(pilot: Pilot) -> Floats:
+    if isinstance(pilot._source, ScoreMatrix):
+        return pilot._source.true_scores()
+    assert pilot._listed is not None  # looked at only where there is one of the two
+    return pilot._listed[:, 0]
+
+
+def _may_be_chances(pilot: Pilot, best: float) -> bool:
+    """Whether scores may be probabilities; of lists, the ends of which are cut, nobody knows."""
+    return pilot.has_scores and bool(next(pilot.score_blocks(SAMPLE))[1].min() >= best - 1)
+
+
+def _rivals(pilot: Pilot, chosen: Flags) -> Floats:
+    """Scores of the best wrong class, for some of the chosen probes."""
+    rows = np.flatnonzero(chosen)
+    rows = rows[:: -(-len(rows) // SAMPLE)]
+    if pilot._listed is not None:
+        return np.asarray(pilot._listed[rows, 1])
+    return pilot.keep_probes(rows).pieces(1, ()).top[:, 0]
+
+
+def _usual(rivals: Floats, others: Floats) -> bool:
+    """Whether rivals score as they do against other probes, and do not all score the same."""
+    rivals, others = rivals[np.isfinite(rivals)], others[np.isfinite(others)]
+    if len(rivals) == 0 or len(others) == 0:
+        return False
+    low, high = np.quantile(others, USUAL)
+    # Of two copies, each may be the other's best rival, with the same score.
+    return bool(low <= np.median(rivals) <= high) and _distinct(rivals, DISTINCT / 2)
+
+
+def _distinct(values: Floats, least: float = DISTINCT) -> bool:
+    return len(np.unique(values)) >= least * len(values)
 
 
 def _copies(source: Embeddings) -> Flags:

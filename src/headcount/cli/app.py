@@ -43,7 +43,7 @@ from headcount.cli.options import (
 from headcount.cli.plan import plan
 from headcount.cli.risk import risk
 from headcount.errors import HeadcountError, ParameterError, listening
-from headcount.support.words import counted, percent, percent_range
+from headcount.support.words import counted, near_one, percent, percent_range
 from headcount.support.workers import doing
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER, INTERRUPTED, UNREAD = 2, 130, 141
 TRACEBACK = "HEADCOUNT_TRACEBACK"
+_signals: list[int] = []  # that were sent to end the program
 
 app = typer.Typer(
     name="headcount",
@@ -228,6 +229,7 @@ def methods() -> None:
 def demo(
     seed: Annotated[int, typer.Option(help="Which 500 syllables to draw.")] = 0,
     plot: Plot = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
     import numpy as np
@@ -236,6 +238,7 @@ def demo(
     from headcount.datasets import load_hangul
     from headcount.questions.forecast import forecast as make_forecast
 
+    check_error_rate(error_rate, plot)
     check_plot(plot, [])
     with terminal.progress("Forecasting Korean syllables"):
         with doing("Reading all syllables"):
@@ -246,7 +249,7 @@ def demo(
         with doing("Finding the truth"):
             truth = make_curve(everything).accuracy(sizes)
         if plot is not None:
-            result.save(plot)
+            result.save(plot, error_rate=error_rate)
     measured = percent(float(result.accuracy(500)))
     terminal.say(
         "Recognising Korean syllables in one font from how they look in another.\n"
@@ -296,7 +299,9 @@ def main(argv: list[str] | None = None, commands: typer.Typer = app) -> int:
             raise
         return UNREAD
     except Exception as error:
-        return _failed(error, str(commands.info.name))
+        # Compiled code that a signal interrupts may make an error of its own out of it.
+        ended = 128 + _signals[0] if _signals else 0
+        return ended or _failed(error, str(commands.info.name))
     finally:
         terminal.settle(sys.stdout)
 
@@ -310,16 +315,23 @@ def run(commands: typer.Typer = app) -> None:
         sys.exit(NO_ANSWER)
     # As Python does on stderr: what a terminal cannot show must not cost the answer.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    for number in _endings():
+        if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _unwind)
     sys.exit(main(commands=commands))
 
 
+def _endings() -> list[signal.Signals]:
+    """Return the signals that end a program at once, of those that this system has."""
+    return [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def _unwind(number: int, _: object) -> None:
     """End the program as an error would, so that it tidies up; a second signal must not disturb."""
-    signal.signal(number, signal.SIG_IGN)
+    _signals.append(number)
+    # Systems often send several kinds in a row. SIG_IGN would be told of where one waits already.
+    for other in (*_endings(), signal.SIGINT):
+        signal.signal(other, lambda *_: None)
     sys.exit(128 + number)
 
 
@@ -380,7 +392,7 @@ def _show_observed(rows: list[dict[str, float]], top: int) -> None:
             f"{row['classes']:,}",
             percent(row["accuracy"]),
             percent(row[f"top_{top}"]),
-            f"{row['mean_reciprocal_rank']:.3f}",
+            near_one(row["mean_reciprocal_rank"]),
             f"{row['median_rank']:,}",
             *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
         ]

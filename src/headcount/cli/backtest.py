@@ -31,7 +31,7 @@ from headcount.cli.options import (
     write_page,
 )
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, listening
-from headcount.support.words import counted, percent
+from headcount.support.words import counted, in_points, percent
 
 if TYPE_CHECKING:
     from headcount.pilot.pilot import Pilot
@@ -222,7 +222,8 @@ def _show_one(result: Backtest) -> None:
 
 
 def _show_all(found: list[Backtest]) -> None:
-    from headcount.uncertainty.backtest import best_first, points
+    from headcount.support.words import points
+    from headcount.uncertainty.backtest import best_first
 
     sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
     terminal.say(
@@ -231,7 +232,7 @@ def _show_all(found: list[Backtest]) -> None:
     )
     rows = []
     for result in best_first(found):
-        errors = {step.n_classes: _points(step.error) for step in result.steps}
+        errors = {step.n_classes: in_points(step.error) for step in result.steps}
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
     columns = ["method", *(f"from {size:,}" for size in sizes), "supported up to"]
@@ -243,7 +244,3 @@ def _show_all(found: list[Backtest]) -> None:
     for result in found:
         for note in result.notes:
             terminal.complain("note", f"{result.method}: {note}")
-
-
-def _points(error: float) -> str:
-    return f"{100 * error:.1f}"

@@ -12,12 +12,14 @@ from headcount.cli import terminal
 from headcount.cli.options import (
     AsJson,
     Confidence,
+    ErrorRate,
     Intervals,
     Jobs,
     Method,
     PilotFiles,
     Plot,
     Seed,
+    check_error_rate,
     check_plot,
     reads_pilot,
 )
@@ -42,6 +44,7 @@ def capacity(
     seed: Seed = 0,
     as_json: AsJson = False,
     plot: Plot = None,
+    error_rate: ErrorRate = False,
 ) -> None:
     """Say how many classes the system can hold before accuracy falls under a target.
 
@@ -53,6 +56,7 @@ def capacity(
     from headcount.questions.forecast import forecast as make_forecast
 
     targets = [check_target(value) for value in target]
+    check_error_rate(error_rate, plot)
     check_plot(plot, pilot.inputs)
     with terminal.progress("Finding the capacity"), listening() as heard:
         data = pilot.load()
@@ -69,7 +73,7 @@ def capacity(
             rows = [_capacity(result, value) for value in targets]
         _warn_if_unsupported(result, targets)
         if plot is not None:
-            _draw(result, plot)
+            _draw(result, plot, error_rate)
     if as_json:
         answer = {
             "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
@@ -94,10 +98,10 @@ def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
         )
 
 
-def _draw(result: Forecast, path: Path) -> None:
+def _draw(result: Forecast, path: Path, error_rate: bool) -> None:
     from headcount.display.plots import CapacityDisplay
 
-    CapacityDisplay.from_forecast(result).save(path)
+    CapacityDisplay.from_forecast(result).save(path, error_rate=error_rate)
 
 
 def _capacity(result: Forecast, target: float) -> dict[str, Any]:

@@ -236,6 +236,8 @@ def _tell_of_error(error: Exception, junit: Path | None, github: bool, file: str
             write_text(junit, junit_xml([("input", "error", message)], file))
         except HeadcountError as other:  # what went wrong first is told all the same
             terminal.complain("error", str(other))
+        except BrokenPipeError:  # our own stdout, which nobody reads any more
+            pass
     if github:
         terminal.say(annotation(f"{SUITE} {file}", message))
 

@@ -143,8 +143,8 @@ Classes = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="A method of 'headcount methods', or your own: package.module:Class; options follow "
-        "as :option=value.",
+        help="A method of 'headcount methods', or your own, package.module:Class "
+        "(options follow as :option=value).",
         metavar="NAME",
     ),
 ]

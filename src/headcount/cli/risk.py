@@ -115,7 +115,7 @@ def _show(result: RiskForecast, cost: str) -> None:
         rows[-1].append(source)
     size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {named(cost)}.\n")
-    interval = [f"likely ({percent(result.confidence)})"] if likely else []
+    interval = [f"{percent(result.confidence)} interval"] if likely else []
     terminal.show_table(["classes", "average cost", *interval, ""], rows)
     for check in result.checks:
         terminal.complain(f"{check.severity} {check.code}", check.message)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headcount.checks import Check
 
 PATIENCE = 1.0
+SENTENCES = ("message", "advice", "notes", "warnings")  # of an answer in JSON
 
 
 def put(text: str, *, flush: bool = False) -> None:
@@ -47,8 +48,17 @@ def say(text: str) -> None:
 
 
 def show_json(answer: Any) -> None:
-    """Print an answer as JSON on stdout, whose words are the same whatever nouns people use."""
-    put(json.dumps(answer, allow_nan=False, indent=2) + "\n")
+    """Print an answer as JSON on stdout: names and numbers for programs, sentences for people."""
+    put(json.dumps(_with_nouns(answer), allow_nan=False, indent=2) + "\n")
+
+
+def _with_nouns(held: Any, sentence: bool = False) -> Any:
+    """Return an answer with its sentences as they are put to people, all else as it is."""
+    if isinstance(held, dict):
+        return {name: _with_nouns(value, name in SENTENCES) for name, value in held.items()}
+    if isinstance(held, list | tuple):
+        return [_with_nouns(value, sentence) for value in held]
+    return spoken(held) if sentence and isinstance(held, str) else held
 
 
 def complain(kind: str, message: str) -> None:

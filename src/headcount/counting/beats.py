@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,16 @@ class Beats:
     classes: NDArray[np.int32]
     tied: NDArray[np.bool_]
     n_classes: int
+
+    def __post_init__(self) -> None:
+        """Seal the arrays: a pilot keeps its list, and gives it to everybody who asks."""
+        for values in (self.start, self.classes, self.tied):
+            values.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Seal what was unpickled or copied, where NumPy makes the arrays anew."""
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def count(
         self, class_weights: NDArray[np.float64]

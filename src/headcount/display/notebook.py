@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headcount.errors import MissingExtraError
 from headcount.pilot.summary import summarise
-from headcount.support.words import percent, percent_range, plain
+from headcount.support.words import in_points, percent, percent_range, plain
 
 if TYPE_CHECKING:
     from headcount.display.plots import Display
@@ -70,7 +70,7 @@ def backtest_html(found: Backtest) -> str:
             f"{step.n_classes:,}",
             percent(sum(step.forecasts) / len(step.forecasts)),
             percent(found.observed),
-            f"{100 * step.error:.1f}",
+            in_points(step.error),
         ]
         for step in found.steps
     ]

@@ -14,6 +14,7 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
 from headcount.pilot.pilot import Pilot
+from headcount.support.words import share_of
 from headcount.support.workers import doing
 
 
@@ -75,8 +76,9 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         n_censored = int(pilot.censored.sum())
         if n_censored and not self.takes_censored:
             raise UnsupportedError(
-                f"method {self.alias} cannot use censored probes, and {n_censored:,} of "
-                f"{pilot.n_probes:,} are; choose a likelihood method such as probit-normal."
+                f"method {self.alias} cannot use censored probes, and "
+                f"{share_of(n_censored, pilot.n_probes, 'probes', 'are censored')}; choose a "
+                "likelihood method such as probit-normal."
             )
 
     def predict(self, k: Any) -> NDArray[np.float64]:

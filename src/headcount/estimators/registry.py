@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from sklearn.base import clone
@@ -84,7 +85,7 @@ def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extr
         return _from_name(method, random_state)
     if isinstance(method, type):
         raise ParameterError(
-            f"method {method.__name__} is a class; make an estimator of it: {method.__name__}()."
+            f"method {method.__name__} is a `class`; make an estimator of it: {method.__name__}()."
         )
     if not isinstance(method, Extrapolator):
         raise ParameterError(
@@ -215,20 +216,26 @@ def _own_class(module: str, name: str) -> type[Extrapolator]:
     kind = getattr(imported, name, None)
     if not (isinstance(kind, type) and issubclass(kind, Extrapolator)):
         raise ParameterError(
-            f"method {whole}: {name} in {module} is no class derived from "
+            f"method {whole}: {name} in {module} is no `class` derived from "
             "headcount.estimators.Extrapolator."
             if hasattr(imported, name)
-            else f"method {whole}: {module} has no {name!r}; check the spelling."
+            else f"method {whole}: {module} has no {name!r}; {_nearest_class(imported, name)}"
         )
     _check_alias(kind)
     return kind
+
+
+def _nearest_class(module: ModuleType, name: str) -> str:
+    kinds = {kind.lower(): kind for kind, found in vars(module).items() if isinstance(found, type)}
+    near = difflib.get_close_matches(name.lower(), kinds, n=1)
+    return f"did you mean {kinds[near[0]]}?" if near else "check the spelling."
 
 
 def _check_alias(kind: type[Extrapolator]) -> None:
     alias = getattr(kind, "alias", None)
     if not isinstance(alias, str) or not alias:
         raise ParameterError(
-            f"class {kind.__name__} has no alias to call it by in answers; give it one, such as "
+            f"`class {kind.__name__}` has no alias to call it by in answers; give it one, such as "
             'alias = "my-method".'
         )
 

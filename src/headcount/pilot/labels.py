@@ -43,7 +43,8 @@ def refuse_duplicates(names: NDArray[Any], what: str) -> None:
         occur = "name occurs" if often == 1 else "names occur"
         raise DataError(
             f"{what}: {often:,} {occur} more than once (first: "
-            f"{values[worst]!s}, at position {first[worst]}); give every class its own name."
+            f"{validation.short(str(values[worst]))}, at position {first[worst]}); give every "
+            "class its own name."
         )
 
 

@@ -101,6 +101,7 @@ class Pilot:
         possible_ties: NDArray[np.int64] | None = None,
         labels: NDArray[np.int64] | None = None,
         source: Source | None = None,
+        listed: NDArray[np.float64] | None = None,
         beats: Beats | None = None,
         average: str = "macro",
         tie_rule: str = "random",
@@ -127,6 +128,8 @@ class Pilot:
         self.nouns = nouns
         self.weights = _frozen(self._weights())
         self._source = source
+        # Of ranked lists, the scores of the true class and of the best other one; -inf if unlisted.
+        self._listed = None if listed is None else _frozen(listed)
         self._beats = beats
         self._sealed = True
 
@@ -135,6 +138,10 @@ class Pilot:
         if getattr(self, "_sealed", False) and name != "_beats":
             raise AttributeError("a Pilot cannot be changed; make a new one")
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse to forget, too."""
+        raise AttributeError("a Pilot cannot be changed; make a new one")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Seal what was unpickled or copied: NumPy makes the arrays anew, and writeable."""
@@ -192,7 +199,8 @@ class Pilot:
         given = validation.as_labels(labels, "labels")
         validation.same_length(given, "labels", n_probes, "rows of scores")
         true = positions(given, names, numbered=True)
-        source = ScoreMatrix(matrix, true, higher_is_better is not False)
+        upwards = higher_is_better is None or validation.truth(higher_is_better, "higher_is_better")
+        source = ScoreMatrix(matrix, true, upwards)
         losses, ties = source.count()
         validation.refuse_not_finite(source.bad > 0, matrix, "scores")
         _refuse_constant(ties, n_classes)
@@ -591,6 +599,7 @@ class Pilot:
             possible_ties=self.possible_ties[chosen],
             labels=true,
             source=source,
+            listed=None if self._listed is None else self._listed[chosen],
             beats=None if self._beats is None else self._beats.subset(chosen, every),
             groups=self.groups,
             order=self.order,
@@ -621,6 +630,10 @@ class Pilot:
         """
         return self._but(nouns=Nouns.of(noun, probe_noun))
 
+    def _with_listed(self, scores: NDArray[np.float64]) -> Pilot:
+        """Return the same pilot, which remembers two scores of each ranked list."""
+        return self._but(listed=scores)
+
     def _made_by(self, classifier: str) -> Pilot:
         """Return the same pilot, which remembers what kind of classifier gave the scores."""
         return self._but(classifier=classifier)
@@ -639,7 +652,7 @@ class Pilot:
             beats=self._beats,
             groups=self.groups,
             order=self.order,
-            **changed,
+            **({"listed": self._listed} | changed),
         )
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:

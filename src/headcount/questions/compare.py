@@ -21,9 +21,18 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.forecast import Forecast, forecast
 from headcount.support.grids import asked_classes, curve_classes
 from headcount.support.output import as_frame
-from headcount.support.words import Nouns, about, named, percent, plain, rough_chance
+from headcount.support.words import (
+    Nouns,
+    about,
+    in_points,
+    named,
+    percent,
+    plain,
+    points,
+    rough_chance,
+)
 from headcount.support.workers import doing
-from headcount.uncertainty.backtest import HALVES, LEAST_HALF, points
+from headcount.uncertainty.backtest import HALVES, LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.jackknife import Jackknife
 from headcount.uncertainty.resampling import refits
@@ -261,13 +270,13 @@ def lead_sentence(pair: Pair, k: int, confidence: float) -> str:
         return f"At {k:,} classes {better} is ahead of {worse} by {by}."
     ends = sorted((abs(lead.lower), abs(lead.upper)))
     if lead.lower > 0 or lead.upper < 0:
-        span = f"{_number(ends[0])} to {_number(ends[1])}"
+        span = f"{in_points(ends[0])} to {in_points(ends[1])}"
         return f"At {k:,} classes {better} is ahead of {worse} by {by} ({level} {span})."
     behind, ahead = (-lead.lower, lead.upper) if better == first else (lead.upper, -lead.lower)
     chance = lead.chance if better == first else 1 - lead.chance
     return (
         f"At {k:,} classes {first} and {second} cannot be told apart: {better} seems ahead by {by} "
-        f"({level} {_number(behind)} behind to {_number(ahead)} ahead), with a chance of "
+        f"({level} {in_points(behind)} behind to {in_points(ahead)} ahead), with a chance of "
         f"{rough_chance(chance)} to be the better one."
     )
 
@@ -285,10 +294,6 @@ def crossing_sentence(crossing: Crossing) -> str:
     else:
         sure = ", which is not sure"
     return f"{before} is ahead up to about {about(crossing.classes)} classes{sure}, {after} beyond."
-
-
-def _number(value: float) -> str:
-    return points(value).split(" ")[0]
 
 
 def _cell(value: Any) -> Any:

@@ -90,7 +90,8 @@ def write_forecast(
 def read_forecast(text: str) -> dict[str, Any]:
     """Return what a `Forecast` is made of; refuse what `write_forecast` cannot have written."""
     try:
-        held = json.loads(text, parse_constant=_refuse_constant)
+        held = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        json.dumps(held, ensure_ascii=False).encode()  # halves of characters cannot be written
         if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
             raise DataError(
                 f"this forecast has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
@@ -119,7 +120,8 @@ def read_forecast(text: str) -> dict[str, Any]:
         ) from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(
-            f"this is not a forecast written by to_json: {error}; write it again."
+            f"this is not a forecast written by to_json: {validation.short(str(error), 120)}; "
+            "write it again."
         ) from error
 
 
@@ -184,6 +186,10 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise DataError(f"text was expected, but found {value!r:.40}.")
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return validation.once_each(pairs, "this forecast")
 
 
 def _refuse_constant(name: str) -> Any:

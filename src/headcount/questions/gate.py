@@ -291,8 +291,8 @@ def _by_baseline(estimate: Estimate, baseline: Baseline, margin: float) -> Verdi
     outcome = PASS if estimate.accuracy >= required - ROUND_OFF else FAIL
     message = (
         f"the estimate at {k:,} classes is {percent(estimate.accuracy, beside=pinned)}, the "
-        f"baseline's {percent(pinned, beside=estimate.accuracy)}; up to {100 * margin:.3g} points "
-        "less are allowed."
+        f"baseline's {percent(pinned, beside=estimate.accuracy)}; it may be lower by "
+        f"{_allowed(margin)}."
     )
     return Verdict(k, "baseline", outcome, message, *common, required)
 
@@ -300,6 +300,10 @@ def _by_baseline(estimate: Estimate, baseline: Baseline, margin: float) -> Verdi
 def _exact(share: float) -> str:
     """Return a share as it was asked for: 0.805 is 80.5%."""
     return f"{100 * share:.10g}%"
+
+
+def _allowed(margin: float) -> str:
+    return f"up to {100 * margin:.10g} point{'s' * (margin != 0.01)}" if margin else "nothing"
 
 
 def _share(value: float, name: str, zero: bool = False) -> float:
@@ -316,8 +320,8 @@ def _estimates(rows: list[Mapping[str, Any]]) -> dict[int, float]:
         k, value = _size(row["classes"]), row["accuracy"]
         if k is None or not _is_share(value):
             raise DataError(
-                f"the baseline's accuracy at {row['classes']!r} classes is {value!r}, which is no "
-                "accuracy; write it again."
+                f"the baseline's accuracy at {row['classes']!r} classes is {value!r:.40}, which is "
+                "no accuracy; write it again."
             )
         if found.setdefault(k, float(value)) != value:
             raise DataError(f"the baseline has two accuracies at {k:,} classes; write it again.")

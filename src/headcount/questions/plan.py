@@ -19,9 +19,9 @@ from headcount.questions.forecast import Forecast, forecast
 from headcount.support import validation
 from headcount.support.grids import asked_classes
 from headcount.support.output import as_csv, as_frame, as_html
-from headcount.support.words import OURS, Nouns, about, percent
+from headcount.support.words import OURS, Nouns, about, percent, points
 from headcount.support.workers import doing
-from headcount.uncertainty.backtest import LEAST_HALF, points
+from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.uncertainty.intervals import Uncertainty
 from headcount.uncertainty.limits import ladder
 
@@ -147,9 +147,9 @@ class Plan:
 
     def _now(self) -> str:
         return (
-            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is known to within "
-            f"{points(self.half_width_now)} ({percent(self.confidence)} interval, "
-            f"{percent(self.accuracy)} the estimate)."
+            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is forecast as "
+            f"{percent(self.accuracy)} and known to within {points(self.half_width_now)} "
+            f"({percent(self.confidence)} interval)."
         )
 
     def _needed(self) -> str:

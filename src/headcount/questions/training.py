@@ -30,7 +30,7 @@ from headcount.simulate.theory import probit_normal_law
 from headcount.support import validation
 from headcount.support.grids import asked_classes, warn_if_far
 from headcount.support.output import as_frame, as_html
-from headcount.support.words import counted, percent
+from headcount.support.words import counted, percent, points, share_of
 
 Floats = NDArray[np.float64]
 
@@ -429,7 +429,7 @@ class TrainingForecast:
         test = self.backtest
         lines.append(
             f"Back-test: size {_written(test.training_size)} forecast from smaller ones was off by "
-            f"at most {100 * test.worst:.1f} points among up to {counted(self.n_classes, 'class')}."
+            f"at most {points(test.worst)} among up to {counted(self.n_classes, 'class')}."
         )
         return lines
 
@@ -522,8 +522,8 @@ def _refuse_unlike(first: Pilot, other: Pilot) -> None:
     mine, theirs = (set(pilot.class_names.astype(str).tolist()) for pilot in (first, other))
     if named and mine != theirs:
         raise DataError(
-            f"{len(mine - theirs):,} of {first.n_classes:,} classes differ between the pilots "
-            f"(first: {min(mine - theirs)}); measure all training sizes on the same classes."
+            f"{share_of(len(mine - theirs), first.n_classes, 'classes', 'differ')} between the "
+            f"pilots (first: {min(mine - theirs)}); measure all training sizes on the same classes."
         )
     for what in ("average", "tie_rule"):
         if getattr(first, what) != getattr(other, what):

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,8 @@ from headcount.errors import DataError, MissingExtraError, OutputError, Paramete
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+OPEN = "/dev/fd"  # where systems that have it name the files a process has open
+LINKS = 40  # followed at most, as systems do
 
 
 def refuse_overwriting(
@@ -44,7 +46,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], Any]) 
     """
     target = _target(path)
     folder = Path(tempfile.gettempdir()) if _is_stream(target) else target.parent
-    with _refusing(target.name), _temporary(folder, Path(path).suffix) as name:
+    with _refusing(target), _temporary(folder, Path(path).suffix) as name:
         write(name)
         if _is_stream(target):
             _pour(name, target)
@@ -75,9 +77,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path that cannot be written to, before any work is done for it."""
     target = _target(path)
     if not _is_stream(target):
-        with _refusing(target.name), _temporary(target.parent, target.suffix):
+        with _refusing(target), _temporary(target.parent, target.suffix):
             _mode(target)  # asks for the file by its name, which may be too long
-    elif _own_stream(target) is None and not os.access(target, os.W_OK):
+    elif _own_descriptor(target) is None and not os.access(target, os.W_OK):
         # A pipe is only asked about: to open one would wait for its reader.
         raise OutputError(f"{target.name} cannot be written to; choose another name.")
 
@@ -109,28 +111,50 @@ def _is_stream(path: Path) -> bool:
     except OSError:
         return False
     if stat.S_ISREG(kind):
-        return _own_stream(path) is not None
+        return _own_descriptor(path) is not None
     return not stat.S_ISDIR(kind)
 
 
-def _own_stream(path: Path) -> TextIO | None:
-    """Return which of our own outputs a path is, such as /dev/stdout: also where it is a file."""
+def _own_descriptor(path: Path) -> int | None:
+    """Return which of our own open files a path is: /dev/stdout or /dev/fd/3, or where stdout goes.
+
+    It may be a regular file; opened anew, that would be written from its start.
+    """
+    named = _named_descriptor(path)
+    if named is not None:
+        return named
     for stream in (sys.__stdout__, sys.__stderr__):
         try:
             if stream is not None and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
-                return stream
+                return stream.fileno()
         except (OSError, ValueError):
             continue
     return None
 
 
+def _named_descriptor(path: Path) -> int | None:
+    """Return the number of an open file that a path, or what it links to, names by its number."""
+    place = path
+    for _ in range(LINKS):
+        if place.name.isdecimal() and os.path.realpath(place.parent) == os.path.realpath(OPEN):
+            return int(place.name)
+        if not place.is_symlink():
+            break
+        place = place.parent / os.readlink(place)
+    return None
+
+
 def _pour(name: str, target: Path) -> None:
-    own = _own_stream(target)
-    opened: Path | int = target
-    if own is not None:
-        # What was printed before comes first; opened anew, a file would be written from its start.
-        own.flush()
-        opened = os.dup(own.fileno())
+    number = _own_descriptor(target)
+    if number is None:
+        _copy(name, target)
+        return
+    if sys.__stdout__ is not None:
+        sys.__stdout__.flush()  # what was printed before comes first
+    _copy(name, os.dup(number))
+
+
+def _copy(name: str, opened: Path | int) -> None:
     with open(name, "rb") as source, open(opened, "wb") as sink:
         shutil.copyfileobj(source, sink)
 
@@ -157,15 +181,17 @@ def _mode(target: Path) -> int:
 
 
 @contextmanager
-def _refusing(name: str) -> Iterator[None]:
+def _refusing(target: Path) -> Iterator[None]:
     """Say in a sentence why a file cannot be written: a full disk, no right to, a closed pipe."""
     try:
         yield
     except OutputError:
         raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and _own_descriptor(target) is not None:
+            raise  # as with all that is printed: nobody reads it any more, which is no error
         raise OutputError(
-            f"cannot write {name} ({error.strerror or error}); choose another place for it."
+            f"cannot write {target.name} ({error.strerror or error}); choose another place for it."
         ) from error
 
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import DataError, ParameterError
+from headcount.support.words import share_of
 
 # Squares and products of larger or smaller values leave the range of float64.
 LARGEST, SMALLEST = 1e100, 1e-100
 # Errors rarer than one in a thousand were never seen often enough to be learned.
 LEAST_SURE, MOST_SURE = 0.01, 0.9999
+SHOWN = 60  # characters of somebody's text in a sentence of ours
 
 
 def as_matrix(values: Any, what: str) -> NDArray[Any]:
@@ -56,8 +58,25 @@ def as_labels(values: Any, what: str) -> NDArray[Any]:
     if labels.dtype.kind in "fiub":
         return _whole(labels, what, "give them as text")
     if labels.dtype.kind in "UT":
-        return labels.astype(str)
+        return as_text(labels.astype(str), what)
     raise DataError(f"{what} must be integers or text, but their type is {labels.dtype}.")
+
+
+def as_text(texts: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return an array of text, refused where it has code points that no text can have."""
+    if texts.size == 0 or texts.dtype.itemsize == 0:
+        return texts
+    unit = np.dtype(np.uint32).newbyteorder(texts.dtype.byteorder)
+    points = np.ascontiguousarray(texts).reshape(-1, 1).view(unit)
+    wrong = (points > 0x10FFFF) | ((points >= 0xD800) & (points <= 0xDFFF))
+    refuse(
+        np.asarray(wrong.any(axis=1)),
+        what,
+        "hold code points that are no characters",
+        lambda i: f"U+{points[i][wrong[i]][0]:04X}",
+        "write the text again",
+    )
+    return texts
 
 
 def as_numbers(values: Any, what: str) -> NDArray[np.float64]:
@@ -78,7 +97,8 @@ def as_numbers(values: Any, what: str) -> NDArray[np.float64]:
         raise DataError(
             f"{what} must be numbers or dates, but the type is {numbers.dtype}; convert them."
         )
-    held = numbers.astype(np.float64)
+    with np.errstate(over="ignore"):  # of long doubles
+        held = numbers.astype(np.float64)
     refuse(~np.isfinite(held), what, "are no numbers", lambda i: str(held[i]), "give one for each")
     return held
 
@@ -143,9 +163,32 @@ def refuse(wrong: NDArray[np.bool_], what: str, fault: str, show: Any, remedy: s
     if wrong.any():
         first = int(np.argmax(wrong))
         raise DataError(
-            f"{what}: {int(wrong.sum()):,} of {len(wrong):,} rows {fault} "
-            f"(first: row {first}, {show(first)}); {remedy}."
+            f"{what}: {share_of(int(wrong.sum()), len(wrong), 'rows', fault)} "
+            f"(first: row {first}, {short(show(first))}); {remedy}."
         )
+
+
+def short(text: str, most: int = SHOWN) -> str:
+    """Return the beginning of a text that is too long for a sentence.
+
+    Examples
+    --------
+    >>> short("a" * 100, 10)
+    'aaaaaaa...'
+    """
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def once_each(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:
+    """Return a JSON object from its pairs, refused where a key is there twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DataError(
+                f"{what} has {short(key)!r} twice in one object; each may be there once."
+            )
+        found[key] = value
+    return found
 
 
 def finite_vectors(rows: NDArray[Any], what: str) -> None:
@@ -191,7 +234,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     except (TypeError, ValueError):
         number = float("nan")
     if not number == np.floor(number) or np.isinf(number):
-        raise ParameterError(f"{name} must be a whole number, but is {value!r}.")
+        raise ParameterError(f"{name} must be a whole number, but is {short(repr(value))}.")
     if number < least:
         raise ParameterError(f"{name} must be at least {least}, but is {int(number)}.")
     return int(number) if isinstance(value, str) else int(value)
@@ -199,7 +242,13 @@ def whole_number(value: Any, name: str, least: int) -> int:
 
 def class_counts(k: Any, least: int = 1) -> NDArray[np.float64]:
     """Return numbers of classes as floats (they may exceed 2**63), each checked to be whole."""
-    counts = np.asarray(k, dtype=np.float64)
+    try:
+        with np.errstate(over="ignore"):  # of long doubles
+            counts = np.asarray(k, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(
+            f"numbers of classes must be whole numbers up to 1e15, but are {short(repr(k))}."
+        ) from error
     wrong = ~((counts >= least) & np.isfinite(counts)) | (counts != np.floor(counts))
     if wrong.any():
         value = float(counts[wrong].flat[0])
@@ -223,10 +272,19 @@ def confidence_level(value: Any) -> float:
     return level
 
 
+def truth(value: Any, name: str) -> bool:
+    """Return a truth value, which NumPy and files may hold as another type than bool."""
+    if np.ndim(value) != 0 or value not in (True, False):
+        raise ParameterError(f"{name} must be true or false, but is {short(repr(value))}.")
+    return bool(value)
+
+
 def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """Return `value` if it is one of the allowed words."""
     if value not in allowed:
-        raise ParameterError(f"{name} must be one of {', '.join(allowed)}, but is {value!r}.")
+        raise ParameterError(
+            f"{name} must be one of {', '.join(allowed)}, but is {short(repr(value))}."
+        )
     return str(value)
 
 
@@ -270,7 +328,8 @@ def _whole(values: NDArray[Any], what: str, remedy: str = "check them") -> NDArr
         with np.errstate(invalid="ignore"):
             wrong = ~np.isfinite(values) | (values != np.floor(values))
         refuse(wrong, what, "are not whole numbers", lambda i: str(values[i]), "give integers")
-        wrong = (values < -(2.0**63)) | (values >= 2.0**63)
+        with np.errstate(over="ignore"):  # float16 ends before
+            wrong = (values < -(2.0**63)) | (values >= 2.0**63)
         refuse(wrong, what, "are past 2**63", lambda i: str(values[i]), remedy)
     elif values.dtype.kind == "u":
         wrong = values > np.uint64(2**63 - 1)

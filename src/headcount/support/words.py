@@ -74,6 +74,55 @@ def _digits(edge: float) -> int:
     return max(0, 1 - int(f"{100 * edge:.1e}".partition("e")[2]))
 
 
+def near_one(value: float) -> str:
+    """Return a mean of shares as a number, with two digits of what is left to one.
+
+    Examples
+    --------
+    >>> near_one(0.60512), near_one(0.99948), near_one(1.0)
+    ('0.605', '0.99948', '1')
+    """
+    left = 1 - value
+    return "1" if left < ROUND_OFF else f"{value:.{max(3, _digits(left) + 2)}f}"
+
+
+def in_points(error: float, beside: float | None = None, sign: str = "") -> str:
+    """Return an error in percentage points, with two significant digits of it.
+
+    Parameters
+    ----------
+    error : float
+        The error.
+    beside : float, optional
+        Something larger that stands beside it, and says how many digits are worth it.
+    sign : str
+        "+" writes the sign of what is above zero, too.
+
+    Examples
+    --------
+    >>> in_points(0.031), in_points(0.00164), in_points(0.156), in_points(0.0)
+    ('3.1', '0.16', '16', '0')
+    >>> in_points(0.00164, beside=0.018, sign="+"), in_points(-0.0001, beside=0.018)
+    ('+0.2', '0')
+    """
+    digits = _digits(abs(error if beside is None else beside))
+    text = f"{100 * error:{sign}.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return "0" if text in ("+0", "-0", "+", "-", "") else text
+
+
+def points(error: float) -> str:
+    """Return an error in percentage points, in words.
+
+    Examples
+    --------
+    >>> points(0.031), points(0.0004), points(0.01)
+    ('3.1 points', '0.04 points', '1 point')
+    """
+    number = in_points(error)
+    return f"{number} point" + ("" if number == "1" else "s")
+
+
 def rough_chance(value: float) -> str:
     """Return a chance in whole per cents: no model is sure of the third digit.
 
@@ -140,6 +189,27 @@ def counted(number: int, noun: str) -> str:
     """
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+# The verbs that our messages say of so many rows, probes and the like, and the same of one.
+VERBS = {
+    "are classes": "is a class", "are": "is", "were": "was", "have": "has", "hold": "holds",
+    "name": "names", "point": "points", "score": "scores", "differ": "differs",
+}  # fmt: skip
+
+
+def share_of(count: int, total: int, nouns: str, fault: str) -> str:
+    """Return how many of a number of things something is said of, the verb agreeing.
+
+    Examples
+    --------
+    >>> share_of(1, 900, "rows", "are negative"), share_of(2, 900, "rows", "are negative")
+    ('1 of 900 rows is negative', '2 of 900 rows are negative')
+    """
+    if count == 1:
+        verbs = rf"\b({'|'.join(VERBS)})\b"
+        fault = re.sub(verbs, lambda match: VERBS[match[0]], fault, count=1)
+    return f"{count:,} of {total:,} {nouns} {fault}"
 
 
 def plain(text: str) -> str:
@@ -318,14 +388,17 @@ def _noun(text: str, name: str, usual: tuple[str, ...]) -> tuple[str, str]:
     example = "person/people" if name == "noun" else "photo/photos"
     option = f"{name} (--{name.replace('_', '-')})"
     if not isinstance(text, str) or text.count("/") > 1:
-        raise ParameterError(f"{option} must be one word or two, such as {example}, not {text!r}.")
+        raise ParameterError(
+            f"{option} must be one word or two, such as {example}, not {text!r:.60}."
+        )
     words = [word.strip() for word in text.split("/")]
     for word, ours in zip(words, usual, strict=False):
         sound = word[:1].isalpha() and plain(word) == word and not re.search("[`\"']", word)
         if not sound or len(word) > LONGEST_NOUN:
             raise ParameterError(
                 f"{option} must be one word or two, such as {example}: letters first, no quotes, "
-                f"nothing that cannot be printed, at most {LONGEST_NOUN} characters, not {text!r}."
+                f"nothing that cannot be printed, at most {LONGEST_NOUN} characters, not "
+                f"{text!r:.60}."
             )
         if re.search(rf"\b{OUR_NOUN}\b", word, re.IGNORECASE) and word != ours:
             raise ParameterError(

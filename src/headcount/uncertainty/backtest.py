@@ -20,7 +20,16 @@ from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import asked_classes, whole_count
 from headcount.support.output import as_csv, as_frame
-from headcount.support.words import OURS, Nouns, counted, percent, times
+from headcount.support.words import (
+    OURS,
+    Nouns,
+    counted,
+    in_points,
+    percent,
+    points,
+    speaking,
+    times,
+)
 from headcount.support.workers import doing
 from headcount.uncertainty.intervals import Uncertainty, learned_model, sampling_error
 from headcount.uncertainty.resampling import (
@@ -340,8 +349,8 @@ def cells(step: BacktestStep) -> list[str]:
         f"{step.n_classes:,}",
         times(step.ratio),
         percent(sum(step.forecasts) / len(step.forecasts)),
-        f"{100 * step.error:.1f}",
-        f"{100 * step.bias:+.1f}",
+        in_points(step.error),
+        in_points(step.bias, beside=step.error, sign="+"),
         "-" if step.coverage is None else percent(step.coverage),
     ]
 
@@ -354,18 +363,6 @@ def best_first(found: Iterable[Backtest]) -> list[Backtest]:
         return -result.supported, total, result.method
 
     return sorted(found, key=badness)
-
-
-def points(error: float) -> str:
-    """Return an error in percentage points.
-
-    Examples
-    --------
-    >>> points(0.031), points(0.0004), points(0.01)
-    ('3.1 points', '0.04 points', '1 point')
-    """
-    digits = f"{100 * error:.2g}" if error < 0.1 else f"{100 * error:.0f}"
-    return f"{digits} point" + ("" if digits == "1" else "s")
 
 
 HALVES, REPEATS = 20, 10
@@ -429,22 +426,23 @@ def backtest(
     (0.01, 5.0)
     """
     pilot = as_pilot(data, labels)
-    estimator = resolve(method, random_state)
-    limit = check_tolerance(tolerance)
-    level = validation.confidence_level(confidence)
-    asked = () if classes is None else asked_classes(classes)
-    tested, drawn = hide_classes(
-        pilot,
-        estimator,
-        asked,
-        name=name_of(method),
-        fitted=False,
-        repeats=repeats,
-        tolerance=limit,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    return with_coverage(pilot, tested, drawn, level)
+    with speaking(pilot.nouns):
+        estimator = resolve(method, random_state)
+        limit = check_tolerance(tolerance)
+        level = validation.confidence_level(confidence)
+        asked = () if classes is None else asked_classes(classes)
+        tested, drawn = hide_classes(
+            pilot,
+            estimator,
+            asked,
+            name=name_of(method),
+            fitted=False,
+            repeats=repeats,
+            tolerance=limit,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        return with_coverage(pilot, tested, drawn, level)
 
 
 def hide_classes(

@@ -27,8 +27,8 @@ from headcount.display.plots.style import (
     rates,
 )
 from headcount.errors import ParameterError, UnsupportedError
-from headcount.support.words import counted
-from headcount.uncertainty.backtest import Backtest, best_first, points
+from headcount.support.words import counted, points
+from headcount.uncertainty.backtest import Backtest, best_first
 
 MOST = 5  # as many colours as are left beside that of what was measured
 SIDEWAYS = 1.02  # what stands at one number of classes is moved so far apart

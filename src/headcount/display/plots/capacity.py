@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +21,8 @@ from headcount.display.plots.style import (
     count_axis,
     faint_grid,
     legend,
-    share_axis,
+    rate_axis,
+    rates,
 )
 from headcount.errors import ParameterError
 from headcount.support.words import MOST_SAID, counted, percent
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FARTHEST = 50  # times the pilot's classes, where the picture ends
+NEAREST = 10  # times fewer classes than the pilot's, where it begins
+TARGETS = 50  # a curve's worth; each takes time
 
 
 @dataclass
@@ -86,11 +88,15 @@ class CapacityDisplay(Display):
     def from_forecast(cls, forecast: Forecast, *, targets: Sequence[float] | None = None) -> Self:
         """Ask a forecast for its capacity at each of these accuracies.
 
-        By default every per cent from 50% to 99%, or every second one from what is kept at the
-        largest number of classes asked about if that is less.
+        By default what is kept at numbers of classes from a tenth of the pilot's to 50 times as
+        many, or to the largest one asked about if that is more: good systems differ in the digits
+        behind 99%, poor ones never come near it.
         """
+        reach = min(
+            max(FARTHEST * forecast.n_classes, *forecast.classes), MOST_SAID * forecast.n_classes
+        )
         if targets is None:
-            targets = _usual_targets(float(forecast.accuracy(max(forecast.classes))))
+            targets = _usual_targets(forecast, reach)
         wanted = np.unique([check_target(target) for target in targets])
         if len(wanted) == 0:
             raise ParameterError("targets names no accuracy; give at least one.")
@@ -104,10 +110,7 @@ class CapacityDisplay(Display):
             np.array([forecast.capacity(target) for target in wanted], dtype=np.float64),
             forecast.n_classes,
             float(forecast.accuracy(forecast.n_classes)),
-            min(
-                max(FARTHEST * forecast.n_classes, *forecast.classes),
-                MOST_SAID * forecast.n_classes,
-            ),
+            reach,
             lower,
             upper,
             None if forecast.backtest is None else forecast.supported,
@@ -126,8 +129,8 @@ class CapacityDisplay(Display):
         inside = self.capacity < self.n_classes
         return held | {"region": np.where(inside, "observed", "forecast")}
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into `ax`, or into a new figure."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
+        """Draw into `ax`, or into a new figure; with `error_rate` against errors allowed."""
         ax = self._take(ax)
         top = self._top()
         count_axis(ax, "y", self.nouns.rename("classes it can hold"), self._bottom(), top)
@@ -135,17 +138,18 @@ class CapacityDisplay(Display):
             lower, upper = (np.minimum(side, 10 * top) for side in (self.lower, self.upper))
             endless = ", in part unbounded" if np.isinf(self.upper).any() else ""
             ax.fill_between(
-                self.target, lower, upper, color=ORANGE, alpha=BAND, linewidth=0,
+                rates(self.target, error_rate), lower, upper, color=ORANGE, alpha=BAND, linewidth=0,
                 label=self.band + endless,
             )  # fmt: skip
-        self._curve(ax, 10 * top)
+        self._curve(ax, 10 * top, error_rate)
         if self.supported is not None and self.supported < top:
             ax.axhspan(
                 self.supported, top, color=GREY, alpha=SHADE, linewidth=0, zorder=0,
                 label=UNSUPPORTED,
             )  # fmt: skip
         ax.set_ylim(self._bottom(), top)
-        share_axis(ax, "x", "accuracy to keep")
+        label = "error rate allowed" if error_rate else "accuracy to keep"
+        rate_axis(ax, label, [rates(self._shown(), error_rate)], which="x", error_rate=error_rate)
         faint_grid(ax)
         legend(ax)
         return self
@@ -161,31 +165,32 @@ class CapacityDisplay(Display):
         finite = [v for values in known for v in values.tolist() if np.isfinite(v)]
         return float(np.clip(1.5 * max(finite, default=0), 1.5 * self.n_classes, self.reach))
 
-    def _curve(self, ax: Any, most: float) -> None:
+    def _shown(self) -> Floats:
+        """Return the accuracies where something is on the page, that of the pilot among them."""
+        lower = self.capacity if self.lower is None else self.lower
+        upper = self.capacity if self.upper is None else self.upper
+        inside = (lower <= self._top()) & (upper >= self._bottom())
+        return np.append(self.target[inside], self.accuracy)
+
+    def _curve(self, ax: Any, most: float, error_rate: bool) -> None:
         """Draw what was measured, then what was forecast; they meet at the pilot."""
         at = np.append(self.target, self.accuracy)
         held = np.minimum(np.append(self.capacity, self.n_classes), most)
         order = np.lexsort((-held, at))
-        at, held = at[order], held[order]
+        at, held = rates(at[order], error_rate), held[order]
         inside, outside = held <= self.n_classes, held >= self.n_classes
         ax.plot(at[inside], held[inside], color=BLUE, label="measured")
         if outside.sum() > 1:
             ax.plot(at[outside], held[outside], "--", color=ORANGE, label="forecast")
         ax.plot(
-            [self.accuracy], [self.n_classes], "o", color=BLUE, zorder=3,
+            rates([self.accuracy], error_rate), [self.n_classes], "o", color=BLUE, zorder=3,
             label=self.nouns.rename(f"pilot, {counted(self.n_classes, 'class')}"),
         )  # fmt: skip
 
 
-def _usual_targets(lowest: float) -> list[float]:
-    """Return targets from the lowest accuracy that matters to 99%; few, since each takes time.
-
-    Examples
-    --------
-    >>> found = _usual_targets(0.123)
-    >>> found[0], found[-1], _usual_targets(0.9)[0], _usual_targets(0.0)[0]
-    (0.13, 0.99, 0.5, 0.01)
-    """
-    first = math.ceil(100 * max(lowest, 0.01))
-    shares = range(50, 100) if first >= 50 else range(first - 1 + first % 2, 100, 2)
-    return [share / 100 for share in shares]
+def _usual_targets(forecast: Forecast, reach: float) -> list[float]:
+    """Return accuracies that are kept at numbers of classes around the pilot's and beyond."""
+    first = max(2.0, forecast.n_classes / NEAREST)
+    classes = np.unique(np.geomspace(first, reach, TARGETS).round().astype(np.int64))
+    kept = np.asarray(forecast.accuracy(classes))
+    return [float(share) for share in kept if share > 0] or [1.0]

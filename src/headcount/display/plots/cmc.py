@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headcount.curves.observed import observe
 from headcount.display.plots.display import Display
-from headcount.display.plots.style import SERIES, SIGNS, faint_grid, legend, rate_axis
+from headcount.display.plots.style import SERIES, SIGNS, faint_grid, legend, rate_axis, rates
 from headcount.support import validation
 from headcount.support.grids import asked_classes
 from headcount.support.words import Nouns, counted
@@ -101,22 +101,24 @@ class CMCDisplay(Display):
             "region": np.where(counts <= self.n_classes, "observed", "forecast"),
         }
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw into `ax`, or into a new figure."""
+    def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
+        """Draw into `ax`, or into a new figure; with `error_rate` what is left."""
         ax = self._take(ax)
         for i, (k, share) in enumerate(zip(self.classes, self.share, strict=True)):
             measured = k <= self.n_classes
             label = f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}"
             ax.plot(
-                self.ranks, share, "-" if measured else "--", color=SERIES[i % len(SERIES)],
-                marker=SIGNS[i % len(SIGNS)], markersize=4,
+                self.ranks, rates(share, error_rate), "-" if measured else "--",
+                color=SERIES[i % len(SERIES)], marker=SIGNS[i % len(SIGNS)], markersize=4,
                 label=self.nouns.rename(label),
             )  # fmt: skip
         ax.set_xticks(_ticks(int(self.ranks[-1])))
         ax.set_xlabel("m, how many of the best are looked at")
-        rate_axis(ax, self.nouns.rename("true class among the best m"), [self.share])
+        label = f"true class {'not ' if error_rate else ''}among the best m"
+        drawn = [rates(self.share, error_rate)]
+        rate_axis(ax, self.nouns.rename(label), drawn, error_rate=error_rate)
         faint_grid(ax)
-        legend(ax, loc="lower right")
+        legend(ax, loc="upper right" if error_rate else "lower right")
         return self
 
 

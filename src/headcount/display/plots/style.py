@@ -111,9 +111,9 @@ def rates(accuracy: ArrayLike, error_rate: bool) -> Any:
 
 def rate_axis(
     ax: Any, label: str, curves: Sequence[ArrayLike], edges: Sequence[ArrayLike] = (),
-    *, error_rate: bool = False,
+    *, which: str = "y", error_rate: bool = False,
 ) -> None:  # fmt: skip
-    """Make the y axis one of accuracies or error rates, as wide as what is drawn.
+    """Make an axis one of accuracies or error rates, as wide as what is drawn.
 
     Both ends are labelled, so that nobody takes the lowest for nothing. Error rates that differ by
     a factor of ten and more stand on a log scale.
@@ -128,24 +128,27 @@ def rate_axis(
         What is drawn as lines.
     edges : sequence of array
         Where areas end; on a log scale they may run off the page, to nothing.
+    which : {"y", "x"}
+        Which axis it is.
     error_rate : bool
         The shares are of errors.
     """
     lines, areas = _joined(curves), _joined(edges)
     ticks = error_ticks(lines, areas) if error_rate else None
+    axis = ax.yaxis if which == "y" else ax.xaxis
     if ticks is not None:
         from matplotlib.ticker import NullLocator
 
-        ax.set_yscale("log")
-        ax.yaxis.set_minor_locator(NullLocator())
+        ax.set(**{f"{which}scale": "log"})
+        axis.set_minor_locator(NullLocator())
         top = ticks[-1] * (ticks[-1] / ticks[0]) ** ROOM
     else:
         drawn = _joined((lines, areas))
         ticks = share_ticks(float(drawn.min()), float(drawn.max()))
         top = ticks[-1] + ROOM * (ticks[-1] - ticks[0])
-    ax.set_yticks(ticks)
-    ax.set_ylim(ticks[0], top)
-    share_axis(ax, "y", label)
+    axis.set_ticks(ticks)
+    ax.set(**{f"{which}lim": (ticks[0], top)})
+    share_axis(ax, which, label)
 
 
 def share_ticks(low: float, high: float) -> list[float]:

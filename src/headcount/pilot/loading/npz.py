@@ -16,6 +16,7 @@ from headcount.pilot.loading.ranked_lists import pilot_from_neighbours
 from headcount.pilot.loading.safe_arrays import MemoryLimit
 from headcount.pilot.loading.tables import read_gallery
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 
 Members = Mapping[str, NDArray[Any]]
 
@@ -36,7 +37,7 @@ def pilot_from_npz(path: Path, options: Options, limit: MemoryLimit) -> Pilot:
         return _losses(members, path, options, limit)
     if "ids" in members and "distances" in members:
         return _neighbours(members, path, options, limit)
-    held = ", ".join(sorted(members)) or "nothing"
+    held = validation.short(", ".join(sorted(members)) or "nothing")
     raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
 
 
@@ -69,7 +70,8 @@ def _embeddings(members: Members, path: Path, options: Options, limit: MemoryLim
 
 def _losses(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
     keywords = _stated(members, path, options, *COMMON)
-    keywords |= {name: members[name] for name in ("ties", "censored") if name in members}
+    counts = ("ties", "censored", "possible_ties")
+    keywords |= {name: members[name] for name in counts if name in members}
     if options.has("labels") or "labels" in members:
         keywords["labels"] = _labels(members, "labels", path, options, limit)
     size = _size(members, path, options)
@@ -96,7 +98,7 @@ def _stated(members: Members, path: Path, options: Options, *names: str) -> dict
     orientation = stated.get("higher_is_better", True)
     if orientation not in (True, False):
         raise DataError(
-            f"{path.name}: higher_is_better must be true or false, but is {orientation!r}."
+            f"{path.name}: higher_is_better must be true or false, but is {orientation!r:.40}."
         )
     return stated | options.pick(*names)
 
@@ -125,7 +127,7 @@ def _labels(
         return safe_arrays.read_labels(options.take("labels"), limit)
     if name not in members:
         raise DataError(
-            f"{path.name} does not hold {name}; add it, or give labels (--labels FILE)."
+            f"{path.name} holds no {name}; put them in, or give labels (--labels FILE)."
         )
     return members[name]
 

@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, pdtrc
 
 from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
 from headcount.pilot.labels import number_of_classes
-from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit, open_text
+from headcount.pilot.loading.safe_arrays import INTEGER, LONGEST, PER_TEXT, MemoryLimit, open_text
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
+from headcount.support.words import counted, share_of
 
 Run = dict[str, dict[str, float]]
 
 UPSIDE_DOWN = 0.9
+LUCK = 1e-6
+LONGEST_LINE = 10 * LONGEST
 
 
 def pilot_from_neighbours(
@@ -77,6 +81,7 @@ def pilot_from_neighbours(
     scores = validation.as_matrix(distances, "distances").astype(np.float64)
     true = validation.as_labels(labels, "labels")
     n_classes = number_of_classes(n_classes, 2)
+    higher_is_better = validation.truth(higher_is_better, "higher_is_better")
     if found.shape != scores.shape or len(found) != len(true):
         raise DataError(
             f"ids {found.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
@@ -90,19 +95,21 @@ def pilot_from_neighbours(
     bad = np.zeros(len(found), np.bool_)
     bad[probe[~np.isfinite(score)]] = True
     validation.refuse_not_finite(bad, scores, "distances")
-    _refuse_worst_first(probe, score, higher_is_better)
+    _refuse_worst_first(probe, score, len(found), higher_is_better)
     if flat.dtype.kind == "i":
         _refuse_repeated(probe, flat[valid], len(found))
     classes = _classes_of(flat[valid], gallery_labels)
-    _refuse_unknown(true, gallery_labels, n_classes)
+    _refuse_unknown(true, flat, gallery_labels, n_classes)
     n_listed = len(np.unique(classes))
     if n_listed > n_classes:
         raise DataError(
-            f"the lists name {n_listed:,} classes, but n_classes is {n_classes:,}; give the number "
-            "of classes in the whole index."
+            f"the lists name {counted(n_listed, 'class')}, but n_classes is {n_classes:,}; give "
+            "the number of classes in the whole index."
         )
-    losses, ties, censored, possible_ties = _compare(probe, classes, score, true, n_classes)
-    return Pilot.from_losses(
+    listed, (losses, ties, censored, possible_ties) = _compare(
+        probe, classes, score, true, n_classes
+    )
+    pilot = Pilot.from_losses(
         losses,
         n_classes,
         ties=ties,
@@ -112,6 +119,7 @@ def pilot_from_neighbours(
         average=average,
         tie_rule=tie_rule,
     )
+    return pilot._with_listed(listed)
 
 
 def _refuse_wrapped(ids: NDArray[Any]) -> None:
@@ -127,26 +135,41 @@ def _refuse_wrapped(ids: NDArray[Any]) -> None:
 
 
 def _refuse_worst_first(
-    probe: NDArray[np.intp], score: NDArray[np.float64], higher_is_better: bool
+    probe: NDArray[np.intp], score: NDArray[np.float64], n_probes: int, higher_is_better: bool
 ) -> None:
     """Refuse lists that get better from one entry to the next: an index returns the best first.
 
     Lists in no order go up as often as down, so a few entries out of place do not hide it.
     """
     inside = probe[1:] == probe[:-1]
-    n_better = np.count_nonzero(inside & (score[1:] > score[:-1]))
-    n_worse = np.count_nonzero(inside & (score[1:] < score[:-1]))
-    if n_better <= UPSIDE_DOWN * (n_better + n_worse):
-        return
+    better = np.bincount(probe[1:][inside & (score[1:] > score[:-1])], minlength=n_probes)
+    worse = np.bincount(probe[1:][inside & (score[1:] < score[:-1])], minlength=n_probes)
     course, kind, other = "fall", "distances", "True (--higher-is-better)"
     if higher_is_better:
         course, kind, other = "rise", "similarities", "False (--lower-is-better)"
-    n_steps = n_better + n_worse
-    raise DataError(
-        f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they are "
-        f"{kind} the worst comes first; say higher_is_better={other}, in the npz file or as an "
-        f"option, or put the best first."
-    )
+    n_better, n_steps = better.sum(), better.sum() + worse.sum()
+    if n_better > UPSIDE_DOWN * n_steps:
+        raise DataError(
+            f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they "
+            f"are {kind} the worst comes first; say higher_is_better={other}, in the npz file or "
+            "as an option, or put the best first."
+        )
+    backwards = np.flatnonzero((better > 0) & (worse == 0))
+    if _more_than_luck(len(backwards), better + worse):
+        raise DataError(
+            f"distances {course} from end to end in {len(backwards):,} of {n_probes:,} lists "
+            f"(first: row {backwards[0]}), so if they are {kind} the worst comes first there; give "
+            f"{kind} in all lists, best first, or in none and say higher_is_better={other}."
+        )
+
+
+def _more_than_luck(n_backwards: int, n_steps: NDArray[np.int64]) -> bool:
+    """Whether so many lists from worst to best are more than lists in no order would hold.
+
+    Of the (n + 1)! orders of n + 1 different entries, one runs so.
+    """
+    expected = np.exp(-gammaln(n_steps[n_steps > 0] + 2)).sum()
+    return bool(n_backwards > 0 and pdtrc(n_backwards - 1, expected) < LUCK)
 
 
 def _refuse_repeated(probe: NDArray[np.intp], ids: NDArray[Any], n_probes: int) -> None:
@@ -180,20 +203,29 @@ def _classes_of(ids: NDArray[Any], gallery_labels: Any) -> NDArray[Any]:
     return np.asarray(names[ids])
 
 
-def _refuse_unknown(true: NDArray[Any], gallery_labels: Any, n_classes: int) -> None:
+def _refuse_unknown(
+    true: NDArray[Any], ids: NDArray[Any], gallery_labels: Any, n_classes: int
+) -> None:
     """Refuse labels of classes that are not in the index: their probes could never be right."""
+    remedy = "labels must be row numbers of the gallery, or give gallery labels"
     if gallery_labels is not None:
         names = validation.as_labels(gallery_labels, "gallery labels")
         unknown = ~np.isin(true.astype(str), names.astype(str))
         remedy = "labels must be among the gallery labels"
     elif true.dtype.kind == "i":
         unknown = (true < 0) | (true >= n_classes)
-        remedy = "labels must be row numbers of the gallery, or give gallery labels"
+    elif ids.dtype.kind == "i":
+        unknown = np.array([not _is_row(label, n_classes) for label in true.tolist()], np.bool_)
     else:
         return
     validation.refuse(
         unknown, "labels", "name no class of the index", lambda i: f"label {true[i]}", remedy
     )
+
+
+def _is_row(label: str, n_rows: int) -> bool:
+    """Whether a text is the number of a row, as it would be printed."""
+    return INTEGER.fullmatch(label) is not None and 0 <= int(label) < n_rows
 
 
 def _compare(
@@ -202,8 +234,11 @@ def _compare(
     score: NDArray[np.float64],
     true: NDArray[Any],
     n_classes: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Losses, ties, censoring and possible ties of each probe, from the best entry of a class."""
+) -> tuple[NDArray[np.float64], tuple[NDArray[Any], ...]]:
+    """Scores of the true class and of the best other; losses, ties, censoring, possible ties.
+
+    All from the best entry of each class.
+    """
     last = np.full(len(true), np.inf)  # beyond a list nothing scores above its last entry
     np.minimum.at(last, probe, score)
     both = np.concatenate([classes.astype(str), true.astype(str)])
@@ -215,8 +250,9 @@ def _compare(
     first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
     probe, listed, score = probe[first], listed[first], score[first]
     mine = listed == own[probe]
-    level = np.full(len(true), -np.inf)
+    level, rival = np.full((2, len(true)), -np.inf)
     level[probe[mine]] = score[mine]
+    np.maximum.at(rival, probe[~mine], score[~mine])
 
     def count(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(probe[chosen], minlength=len(true))
@@ -226,7 +262,8 @@ def _compare(
     beyond = n_classes - count(np.ones(len(probe), np.bool_))
     censored = np.isneginf(level)
     at_the_end = np.where(censored, count(score == last[probe]), beyond)
-    return losses, ties, censored, np.where(censored | (level == last), at_the_end, 0)
+    possible_ties = np.where(censored | (level == last), at_the_end, 0)
+    return np.column_stack([level, rival]), (losses, ties, censored, possible_ties)
 
 
 def pilot_from_trec(
@@ -315,23 +352,26 @@ def _explain_gaps(
         )
     if len(scores) > len(queries):
         missing = sorted(set(scores) - set(relevant))
+        lacking = "in the run have no relevant document in the qrels"
         warn(
-            f"{len(missing):,} of {len(scores):,} queries in the run have no relevant document in "
-            f"the qrels (first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(scores), 'queries', lacking)} "
+            f"(first: {validation.short(missing[0])}): left out.",
             AssumptionWarning,
         )
     if len(relevant) > len(queries):
         missing = sorted(set(relevant) - set(scores))
         warn(
-            f"{len(missing):,} of {len(relevant):,} judged queries are not in the run "
-            f"(first: {missing[0]}) and are left out.",
+            f"{share_of(len(missing), len(relevant), 'judged queries', 'are not in the run')} "
+            f"(first: {validation.short(missing[0])}): left out.",
             AssumptionWarning,
         )
     several = [query for query in queries if len(relevant[query]) > 1]
     if several:
+        rich = "have several relevant documents"
         warn(
-            f"{len(several):,} of {len(queries):,} queries have several relevant documents "
-            f"(first: {several[0]}); the best scored one counts, the others do not compete.",
+            f"{share_of(len(several), len(queries), 'queries', rich)} "
+            f"(first: {validation.short(several[0])}); the best scored one counts, the others do "
+            "not compete.",
             AssumptionWarning,
         )
 
@@ -346,13 +386,13 @@ def _read_run(path: Path, limit: MemoryLimit) -> Run:
             score = float("nan")
         if not math.isfinite(score):
             raise DataError(
-                f"{path.name}: line {number} has score {cells[4]!r}, not a finite number; "
-                "repair or remove it."
+                f"{path.name}: line {number} has score {validation.short(cells[4])!r}, not a "
+                "finite number; repair or remove it."
             )
         if document in run[query]:
             raise DataError(
-                f"{path.name}: line {number} lists document {document} again for query {query}; "
-                "list each document once."
+                f"{path.name}: line {number} lists document {validation.short(document)} again for "
+                f"query {validation.short(query)}; list each document once."
             )
         run[query][document] = score
     return run
@@ -365,7 +405,8 @@ def _read_qrels(path: Path, limit: MemoryLimit) -> dict[str, set[str]]:
             grade = float(cells[3])
         except ValueError:
             raise DataError(
-                f"{path.name}: line {number} has relevance {cells[3]!r}, not a number; repair it."
+                f"{path.name}: line {number} has relevance {validation.short(cells[3])!r}, not a "
+                "number; repair it."
             ) from None
         if grade > 0:
             relevant[cells[0]].add(cells[2])
@@ -377,14 +418,19 @@ def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, lis
     n_cells, too_long = len(form.split()), f"{path.name} is too long"
     with open_text(path, limit, newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
+            if len(line) > LONGEST_LINE:  # millions of cells would take far more than their line
+                raise DataError(
+                    f"{path.name}: line {number} has {len(line):,} characters, too many for "
+                    f"'{form}'; give each its own line."
+                )
             line = line.removesuffix("\n").removesuffix("\r").replace("\t", " ")
             cells = [cell for cell in line.split(" ") if cell]
             if not cells:
                 continue
             if len(cells) != n_cells:
                 raise DataError(
-                    f"{path.name}: line {number} has {len(cells)} cells; each line must read "
-                    f"'{form}', {n_cells} cells with blanks or tabs between them."
+                    f"{path.name}: line {number} has {counted(len(cells), 'cell')}; each line must "
+                    f"read '{form}', {n_cells} cells with blanks or tabs between them."
                 )
             limit.take(2 * PER_TEXT, too_long)
             yield number, cells

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+import lzma
 import math
 import os
 import re
+import struct
 import tokenize
 import zipfile
 import zlib
@@ -24,6 +26,8 @@ from headcount.support import validation
 
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 LONGEST = 1000  # characters in the name of a class
+LONGEST_HEADER = 1 << 16  # bytes; NumPy itself reads no more than 10,000
+DECODED = 5  # bytes as text take four more each
 PER_TEXT = 100  # bytes that Python takes for a short text and its place in a list
 
 
@@ -54,10 +58,15 @@ class MemoryLimit:
 
     def take(self, n_bytes: int, what: str, remedy: str = "give fewer rows") -> None:
         """Count bytes that are about to be held; refuse what goes past the limit."""
+        self.check(n_bytes, what, remedy)
         self.taken += n_bytes
-        if self.taken > self.limit:
+
+    def check(self, n_bytes: int, what: str, remedy: str = "give fewer rows") -> None:
+        """Refuse what goes past the limit, if only for a moment."""
+        total = self.taken + n_bytes
+        if total > self.limit:
             raise DataError(
-                f"{what}: {self.taken / 2**30:.1f} GiB in all would be over the memory limit of "
+                f"{what}: {total / 2**30:.1f} GiB in all would be over the memory limit of "
                 f"{self.limit / 2**30:.1f} GiB; {remedy}."
             )
 
@@ -117,11 +126,12 @@ class Npz(Mapping[str, NDArray[Any]]):
 def _unzipping(path: Path) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise DataError(
-            f"{path.name} is not a complete npz file (truncated, or something else); "
-            "write it again with numpy.savez."
-        ) from error
+    except OSError as error:
+        if error.errno is not None:  # bad data have no number
+            raise _unreadable(error, path) from error
+        raise _no_npz(path) from error
+    except DAMAGED as error:
+        raise _no_npz(path) from error
     except NotImplementedError as error:  # what zipfile raises for a compression it does not know
         raise DataError(
             f"{path.name} is compressed in a way that cannot be read; write it again with "
@@ -133,16 +143,37 @@ def _unzipping(path: Path) -> Iterator[None]:
         ) from error
 
 
+# All that unpacking was seen to raise for damaged files.
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, UnicodeDecodeError,
+)  # fmt: skip
+
+
+def _no_npz(path: Path) -> DataError:
+    return DataError(
+        f"{path.name} is not a complete npz file (truncated, or something else); "
+        "write it again with numpy.savez."
+    )
+
+
+def _unreadable(error: OSError, path: Path) -> Exception:
+    """Return what to raise where the system could not read a file."""
+    if error.errno == errno.ENOMEM:
+        return MemoryError()
+    return DataError(f"{path.name} cannot be read ({error.strerror}); copy it again.")
+
+
 def _read_member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: MemoryLimit, path: Path
 ) -> NDArray[Any]:
     name = member.filename[:-4]
     with archive.open(member) as stream:
-        shape, dtype = _header(stream, name, path)
+        shape, dtype, start = _header(stream, name, path)
         n_bytes = math.prod(shape) * dtype.itemsize
         remedy = "save it as .npy, read in pieces"
-        limit.take(n_bytes, f"{path.name}: {name} has shape {shape}", remedy)
-        if n_bytes + stream.tell() != member.file_size:
+        held = n_bytes * (DECODED if dtype.kind == "S" else 1)
+        limit.take(held, f"{path.name}: {name} has shape {shape}", remedy)
+        if start + n_bytes != member.file_size:
             raise DataError(
                 f"{path.name}: {name} should hold {n_bytes:,} bytes by its shape {shape}, but the "
                 "file says otherwise; it is damaged, write it again."
@@ -152,17 +183,19 @@ def _read_member(
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
         except (ValueError, OverflowError) as error:
             raise DataError(f"{path.name}: {name} is truncated; write it again.") from error
-    return _text_checked(array, f"{path.name}: {name}")
+    return _checked(array, f"{path.name}: {name}")
 
 
 # All that NumPy's parser of headers was seen to raise for what is no header.
 NO_HEADER = (
-    ValueError, TypeError, OverflowError, SyntaxError, RecursionError, MemoryError, EOFError,
-    tokenize.TokenError,
+    ValueError, TypeError, LookupError, OverflowError, SyntaxError, RecursionError, MemoryError,
+    EOFError, tokenize.TokenError,
 )  # fmt: skip
 
 
-def _header(stream: IO[bytes], name: str, path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _header(stream: IO[bytes], name: str, path: Path) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return the shape and the type that an array states, and where its values start."""
+    stream = io.BytesIO(stream.read(LONGEST_HEADER))  # one may state gigabytes for its own length
     try:
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
@@ -182,34 +215,18 @@ def _header(stream: IO[bytes], name: str, path: Path) -> tuple[tuple[int, ...], 
         )
     if dtype.itemsize == 0:  # any number of them would fit into no bytes at all
         raise DataError(f"{path.name}: {name} holds only empty values ({dtype}); write it again.")
-    return shape, dtype
+    return shape, dtype, stream.tell()
 
 
-def _text_checked(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return an array, refused where its text has code points that no text can have."""
-    if array.dtype.kind != "U" or array.size == 0:
-        return array
-    points = np.ascontiguousarray(array).view(
-        np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
-    )
-    wrong = ((points > 0x10FFFF) | ((points >= 0xD800) & (points <= 0xDFFF))).reshape(
-        array.size, -1
-    )
-    validation.refuse(
-        np.asarray(wrong.any(axis=1)),
-        what,
-        "hold code points that are no characters",
-        lambda i: f"U+{points.reshape(array.size, -1)[i][wrong[i]][0]:04X}",
-        "write the text again",
-    )
-    return array
+def _checked(array: NDArray[Any], what: str) -> NDArray[Any]:
+    return validation.as_text(array, what) if array.dtype.kind == "U" else array
 
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Map an npy file into memory."""
     with path.open("rb") as stream:
-        shape, dtype = _header(stream, "the array", path)
-        n_bytes = stream.tell() + math.prod(shape) * dtype.itemsize
+        shape, dtype, start = _header(stream, "the array", path)
+        n_bytes = start + math.prod(shape) * dtype.itemsize
     if path.stat().st_size < n_bytes:
         raise DataError(
             f"{path.name} is truncated: it holds fewer bytes than its shape {shape} needs; "
@@ -222,9 +239,7 @@ def read_npy(path: Path) -> NDArray[Any]:
     except (ValueError, OverflowError) as error:
         raise DataError(f"{path.name} is not a NumPy array; write it again.") from error
     except OSError as error:
-        if error.errno == errno.ENOMEM:
-            raise MemoryError from error
-        raise DataError(f"{path.name} cannot be read ({error.strerror}); copy it again.") from error
+        raise _unreadable(error, path) from error
 
 
 def kind_of(path: Path) -> str:
@@ -236,7 +251,7 @@ def read_labels(path: str | os.PathLike[str], limit: MemoryLimit | None = None) 
     """Read labels from an npy file or a text file with one label a line."""
     found = existing(path)
     if found.suffix.lower() == ".npy":
-        return _text_checked(read_npy(found), found.name)
+        return _checked(read_npy(found), found.name)
     if kind_of(found) != ".txt":
         raise DataError(
             f"labels in {found.name}: cannot read {found.suffix or 'such'} files; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from headcount.errors import DataError, MissingExtraError
 from headcount.pilot.loading import safe_arrays
 from headcount.pilot.loading.options import Options
 from headcount.pilot.loading.safe_arrays import PER_TEXT, MemoryLimit
+from headcount.support.validation import short
+from headcount.support.words import counted
 
 ROWS = (".npy", ".csv", ".tsv", ".parquet")
 LABEL = "label"
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # What pandas calls the column of its row index, or one that had no name.
-INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+INDEX = re.compile(r"|Unnamed: \d+(\.\d+)?|__index_level_\d+__")
 LONG = 40
 
 
@@ -49,11 +52,9 @@ def read_rows(path: Path, limit: MemoryLimit) -> Rows:
     """Read a table by its ending."""
     if is_text(path):
         return _read_csv(path, limit)
-    return (
-        _read_parquet(path)
-        if safe_arrays.kind_of(path) == ".parquet"
-        else Rows(safe_arrays.read_npy(path))
-    )
+    if safe_arrays.kind_of(path) == ".parquet":
+        return _read_parquet(path, limit)
+    return Rows(safe_arrays.read_npy(path))
 
 
 def read_gallery(options: Options, limit: MemoryLimit) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -72,7 +73,9 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
     labels: list[str] = []
     values = array("d")
     with safe_arrays.open_text(path, limit, newline="") as stream:
-        rows = csv.reader(stream, delimiter=delimiter, strict=True)
+        rows = csv.reader(
+            _counted(stream, delimiter, limit, path), delimiter=delimiter, strict=True
+        )
         try:
             header = [name.strip() for name in next(rows, [])]
             _refuse_separator(header, delimiter, path)
@@ -85,8 +88,8 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
                     continue
                 if len(row) != len(header):
                     raise DataError(
-                        f"{path.name}: line {rows.line_num} has {len(row)} cells, the header "
-                        f"{len(header)}; every line needs the same number."
+                        f"{path.name}: line {rows.line_num} has {counted(len(row), 'cell')}, the "
+                        f"header {len(header)}; every line needs the same number."
                     )
                 limit.take(8 * len(columns), f"{path.name} is too long")
                 if label_at is not None:
@@ -102,6 +105,16 @@ def _read_csv(path: Path, limit: MemoryLimit) -> Rows:
     return Rows(
         matrix, names, None if label_at is None else safe_arrays.text_array(labels, limit, path)
     )
+
+
+def _counted(
+    stream: Iterable[str], delimiter: str, limit: MemoryLimit, path: Path
+) -> Iterator[str]:
+    """Yield lines, refused if their cells would take far more memory than the line."""
+    for line in stream:
+        n_bytes = PER_TEXT * line.count(delimiter)
+        limit.check(n_bytes, f"{path.name} is too long", "give fewer rows or columns")
+        yield line
 
 
 def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:
@@ -130,16 +143,13 @@ def _number(cell: str, column: str, line: int, path: Path) -> float:
         return float(cell)
     except ValueError:
         raise DataError(
-            f"{path.name}: line {line}, column {_short(column)} is {_short(cell)!r}, not a number; "
+            f"{path.name}: line {line}, column {short(column, LONG)} is "
+            f"{short(cell, LONG)!r}, not a number; "
             "repair or remove it (true classes belong in a column named label)."
         ) from None
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONG else text[: LONG - 3] + "..."
-
-
-def _read_parquet(path: Path) -> Rows:
+def _read_parquet(path: Path, limit: MemoryLimit) -> Rows:
     """Read a parquet table; one column of lists holds embeddings, one a row."""
     try:
         import pyarrow as pa
@@ -147,14 +157,23 @@ def _read_parquet(path: Path) -> Rows:
     except ImportError as error:
         raise MissingExtraError("reading parquet files", "io") from error
     try:
+        stated = pq.read_metadata(path)
+        n_bytes = 8 * stated.num_rows * stated.num_columns
+        limit.take(n_bytes, f"{path.name} states {stated.num_rows:,} rows")
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
+        longer = max(0, table.nbytes - n_bytes)  # text and vectors, which Python unpacks
+        limit.take(longer * safe_arrays.DECODED, f"{path.name} has rows that are too long")
+        table = table.drop_columns(_index_columns(table))
+        labels = None
+        if LABEL in table.column_names:
+            labels = np.array(table.column(LABEL).to_pylist())
+            table = table.drop_columns([LABEL])
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # a ValueError: names or labels
         raise DataError(f"{path.name} is not a complete parquet file; write it again.") from error
-    table = table.drop_columns(_index_columns(table))
-    labels = None
-    if LABEL in table.column_names:
-        labels = np.array(table.column(LABEL).to_pylist())
-        table = table.drop_columns([LABEL])
     lists = [field.name for field in table.schema if "list" in str(field.type)]
     if len(lists) == 1:
         return Rows(_vectors(table.column(lists[0]), lists[0], path), lists, labels, vectors=True)

@@ -21,7 +21,7 @@ from headcount.questions.risk.observed import ObservedRisk
 from headcount.support import validation
 from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
-from headcount.support.words import OURS, Nouns, counted
+from headcount.support.words import OURS, Nouns, counted, percent
 from headcount.support.workers import doing
 from headcount.uncertainty.asymptotics import asymptotic_interval
 
@@ -239,11 +239,13 @@ class RiskForecast:
         return [{name: columns[name][i].item() for name in names} for i in at]
 
     def _sentence(self, k: int) -> str:
-        text = f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}"
+        notes = ["measured"] if k <= self.n_classes else []
         if self.curve.lower is not None and self.curve.upper is not None:
             at = int(np.searchsorted(self.curve.classes, k))
-            text += f", likely {self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"
-        return text + (" (measured)." if k <= self.n_classes else ".")
+            within = f"{self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"
+            notes.append(f"{percent(self.confidence)} interval {within}")
+        said = f" ({', '.join(notes)})" if notes else ""
+        return f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}{said}."
 
 
 def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Check]:

@@ -62,7 +62,7 @@ def json_object(path: Path, what: str) -> dict[str, Any]:
     """Read a file that holds one JSON object, no key of which may be there twice."""
     text = safe_arrays.read_text(path)
     try:
-        held = json.loads(text, object_pairs_hook=lambda p: _unique(p, path))
+        held = json.loads(text, object_pairs_hook=lambda p: validation.once_each(p, path.name))
     except DataError:
         raise
     except json.JSONDecodeError as error:
@@ -76,15 +76,6 @@ def json_object(path: Path, what: str) -> dict[str, Any]:
     if not isinstance(held, dict):
         raise DataError(f"{path.name} must hold one JSON object, {what}.")
     return held
-
-
-def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise DataError(f"{path.name} has {key!r} twice in one object; each may be there once.")
-        found[key] = value
-    return found
 
 
 def _from_npz(members: Members, path: Path, pilot: Pilot) -> Any:

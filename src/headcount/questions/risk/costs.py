@@ -14,6 +14,7 @@ from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.hierarchy import node_numbers
 from headcount.support import validation
+from headcount.support.words import share_of
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class Cost(ABC):
         for count, first, fault, remedy in zip(counts, firsts, FAULTS, REMEDIES, strict=True):
             if count:
                 raise DataError(
-                    f"cost: {count:,} of {total:,} entries {fault} (first: {first}); {remedy}."
+                    f"cost: {share_of(count, total, 'entries', fault)} (first: {first}); {remedy}."
                 )
 
 

@@ -25,6 +25,7 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
 from headcount.support.grids import class_counts_within
+from headcount.support.words import share_of
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]
@@ -143,8 +144,8 @@ def _from_losses(pilot: Pilot, weights: Floats) -> Floats:
     """Return the weight of the probes that each place costs a mistake: 0-1 cost."""
     if pilot.censored.any():
         raise UnsupportedError(
-            f"{int(pilot.censored.sum()):,} of {pilot.n_probes:,} probes are censored, so what "
-            "they cost is not known; headcount.observe gives bounds on the accuracy."
+            f"{share_of(int(pilot.censored.sum()), pilot.n_probes, 'probes', 'are censored')}, so "
+            "what they cost is not known; headcount.observe gives bounds on the accuracy."
         )
     losses, ties = pilot.losses, pilot.ties
     if pilot.tie_rule != "random":

@@ -101,7 +101,8 @@ function targetNote(target, first, last, axis, colours) {
     Math.min(...points.map((d) => Math.abs(axis.share(d.rate) - axis.share(target))).filter(Number.isFinite));
   const left = far(first) > 0.12 || far(first) >= far(last);
   return Plot.text([{ y: target }], {
-    y: "y", text: () => `${percent(target)} wanted`, dy: axis.share(target) > 0.06 ? 9 : -9,
+    y: "y", text: () => `${percent(target)} wanted`,
+    dy: axis.share(target) > 0.06 ? 9 : left ? -30 : -44, // above the notes along the bottom
     ...(left ? { frameAnchor: "left", dx: 4 } : { frameAnchor: "right", dx: -8 }),
     fill: colours.quiet, fontSize: 12,
   });
@@ -159,7 +160,7 @@ function drawBacktest(shown, tolerance, { width, error, colours = ON_PAGE }) {
         Plot.tip(steps, Plot.pointerX({
           x: "k", y: "forecast", title: (d) =>
             `${d.name}, from ${classes(d.k)}\n${percent(d.forecast)} forecast, ` +
-            `${percent(rateOf(d.found.observed, error))} measured\n${fixed(100 * d.error, 1)} points off on average`,
+            `${percent(rateOf(d.found.observed, error))} measured\n${inPoints(d.error)} off on average`,
         })),
     ].filter(Boolean),
   });

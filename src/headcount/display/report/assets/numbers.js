@@ -29,6 +29,14 @@ function percentRange(lower, upper) {
   return first === last ? last : `${first.replace(/%$/, "")}-${last}`;
 }
 
+// An error in points, with two significant digits of it.
+function inPoints(error) {
+  const power = Number((100 * error).toExponential(1).split("e")[1]);
+  const digits = Math.max(0, 1 - power);
+  const text = digits ? fixed(100 * error, digits).replace(/\.?0+$/, "") : fixed(100 * error, 0);
+  return `${text} point${text === "1" ? "" : "s"}`;
+}
+
 // A share as it fits beside an axis.
 function shortShare(share) {
   return `${(100 * share).toFixed(6).replace(/\.?0+$/, "")}%`;

@@ -16,8 +16,8 @@ from headcount.display.report.embedding import as_backtest
 from headcount.display.report.pages.forecast import SCHEMA
 from headcount.display.report.tables import backtest_part, method_facts, pilot_facts, size_of
 from headcount.pilot.pilot import Pilot
-from headcount.support.words import named, percent, plain
-from headcount.uncertainty.backtest import Backtest, best_first, points
+from headcount.support.words import in_points, named, percent, plain, points
+from headcount.uncertainty.backtest import Backtest, best_first
 
 SHOWN = 5  # at first, the best ones: more curves cannot be told apart
 
@@ -73,7 +73,7 @@ def _ranking(ranked: Sequence[Backtest]) -> BacktestPart:
     sizes = sorted({step.n_classes for one in ranked for step in one.steps}, reverse=True)
     rows = []
     for one in ranked:
-        errors = {step.n_classes: f"{100 * step.error:.1f}" for step in one.steps}
+        errors = {step.n_classes: in_points(step.error) for step in one.steps}
         reach = f"{int(one.supported * one.n_classes):,}" if one.supported > 1 else "none"
         rows.append([plain(one.method), *(errors.get(size, "-") for size in sizes), reach])
     columns = ("method", *(f"from {size:,}" for size in sizes), "supported up to")

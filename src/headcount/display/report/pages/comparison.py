@@ -16,7 +16,7 @@ from headcount.display.report.pages.forecast import (
 )
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
 from headcount.questions.compare import Comparison, Lead
-from headcount.support.words import named, percent, percent_range, plain, rough_chance
+from headcount.support.words import in_points, named, percent, percent_range, plain, rough_chance
 
 
 def comparison_contents(
@@ -88,7 +88,10 @@ def _curves(result: Comparison) -> Table:
             within = limits and f" ({percent_range(float(limits[0]), float(limits[1]))})"
             row.append(f"{percent(float(one.accuracy(k)))}{within or ''}")
         rows.append(row)
-    return Table("Accuracy against number of classes", ("classes", *map(named, made)), rows)
+    caption = "Accuracy against number of classes"
+    if any(one.uncertainty is not None for one in made.values()):
+        caption += f"; in brackets the {percent(result.confidence)} interval"
+    return Table(caption, ("classes", *map(named, made)), rows)
 
 
 def _leads(result: Comparison) -> Table:
@@ -108,13 +111,24 @@ def _leads(result: Comparison) -> Table:
             )
     columns = (
         "first", "second", "classes", "accuracy of first", "of second",
-        "first ahead by (points)", "chance that first is better",
+        _lead_title(result), "chance that first is better",
     )  # fmt: skip
     return Table("Who is ahead", columns, rows, left=2)
 
 
+def _lead_title(result: Comparison) -> str:
+    bounded = any(pair.lower is not None for pair in result.pairs)
+    return "first ahead by, in points" + (
+        f" ({percent(result.confidence)} interval)" if bounded else ""
+    )
+
+
 def _ahead(lead: Lead) -> str:
-    said = f"{100 * lead.difference:+.1f}"
     if lead.lower is None or lead.upper is None:
-        return said
-    return f"{said} ({100 * lead.lower:+.1f} to {100 * lead.upper:+.1f})"
+        return in_points(lead.difference, sign="+")
+    worth = (lead.upper - lead.lower) / 10  # digits of less than that tell nothing
+    said, least, most = (
+        in_points(value, beside=max(abs(value), worth), sign="+")
+        for value in (lead.difference, lead.lower, lead.upper)
+    )
+    return f"{said} ({least} to {most})"
