@@ -81,7 +81,7 @@ def test_probes_on_another_scale_than_the_gallery(similarity, size, far):
     assert_counts(pilot, brute_pilot(probes, np.arange(20), gallery, similarity))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_small_integers_full_of_ties(data):
     similarity = data.draw(st.sampled_from(SIMILARITIES))

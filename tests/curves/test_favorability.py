@@ -56,7 +56,7 @@ def test_atoms_at_both_ends():
     assert law.capacity(0.31) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(laws)
 def test_starts_at_one_falls_and_is_convex(law):
     values = law.accuracy(np.arange(1, 40))
@@ -66,7 +66,7 @@ def test_starts_at_one_falls_and_is_convex(law):
     assert (np.diff(values, 2) >= -1e-12).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(laws, st.floats(0.01, 1))
 def test_capacity_is_the_last_k_that_still_reaches_the_target(law, target):
     held = law.capacity(target)
@@ -115,7 +115,7 @@ def by_theorem_one(law, k):
     return 1 - (k - 1) * float((values * half * weights).sum())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(laws)
 def test_theorem_one_of_paper_001(law):
     """accuracy(k) = 1 - (k - 1) int (1 - rROC(1 - u)) u^(k-2) du, and rAUC = accuracy(2)."""
@@ -167,7 +167,7 @@ def test_impossible_targets_are_refused(target):
         Favorability([0.1], [1]).capacity(target)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(laws, st.floats(0, 1))
 def test_cdf_reaches_the_level_at_its_quantile(law, level):
     assert float(law.cdf(law.quantile(level))) >= level - 1e-9

@@ -68,7 +68,7 @@ def test_reciprocal_and_median_rank_are_those_of_all_sub_tasks(rule):
         assert float(curve.median_rank(k)) == median
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 10**9), st.data())
 def test_any_size_agrees_with_whole_numbers(n_rivals, data):
     # Few losses or few draws, so that the exact value can be had from small products.
@@ -106,7 +106,7 @@ def test_a_million_classes_and_any_k():
     assert (np.diff(values) <= 0).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 60), st.data())
 def test_curve_starts_at_one_falls_and_is_convex(n_classes, data):
     rows = data.draw(

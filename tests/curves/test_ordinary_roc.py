@@ -41,7 +41,7 @@ def by_definition(scores, labels, y, u):
     return rate(own, falls[0] if falls else math.inf)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_every_class_follows_the_definition(seed):
     rng = np.random.default_rng(seed)
@@ -128,7 +128,7 @@ def test_distances_and_embeddings_are_scores_too():
         assert class_averaged_roc(other).high.tolist() == reference.high.tolist()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_order_of_probes_and_classes_does_not_matter_at_all(seed):
     scores, labels = data_of(seed, n_probes=25, n_values=2)

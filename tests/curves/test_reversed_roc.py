@@ -90,7 +90,7 @@ REALS, FEW = st.floats(-5, 5), st.integers(0, 2)
 # -- the definition ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(score_rows(5, REALS), st.data())
 def test_every_probe_follows_definition_one(scores, data):
     labels = [data.draw(st.integers(0, 4)) for _ in scores]
@@ -102,7 +102,7 @@ def test_every_probe_follows_definition_one(scores, data):
             assert float(curve.probe(i, float(u))) == (true > inverse_rate(wrong, u))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(score_rows(5, FEW), st.data())
 def test_ties_follow_one_of_the_two_readings_or_lie_between(scores, data):
     labels = [data.draw(st.integers(0, 4)) for _ in scores]
@@ -120,7 +120,7 @@ def test_ties_follow_one_of_the_two_readings_or_lie_between(scores, data):
             assert float(random.probe(i, float(u))) == float(ramp(low, low + equal, u))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(REALS, min_size=2, max_size=9, unique=True), st.fractions(0, 1, max_denominator=40))
 def test_proposition_one(row, u):
     """G1 = G2 where each class in turn is the true one and the others are wrong."""
@@ -142,7 +142,7 @@ def test_proposition_one_needs_scores_without_ties():
     assert above(wrong, true) < u
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(counted_pilots())
 def test_the_average_is_the_weighted_mean_of_the_probes(pilot):
     curve = reversed_roc(pilot)
@@ -172,7 +172,7 @@ def test_scores_and_their_counts_give_the_same_curve():
         assert reversed_roc(other).average(u).tolist() == reversed_roc(pilot).average(u).tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1))
 def test_order_of_probes_and_classes_does_not_matter_at_all(seed):
     rng = np.random.default_rng(seed)
@@ -226,7 +226,7 @@ def test_rates_outside_are_refused(u):
 # -- the area, and accuracy ---------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(counted_pilots(censoring=True, most=2000))
 def test_the_area_is_the_two_class_accuracy(pilot):
     curve = reversed_roc(pilot)
@@ -235,7 +235,7 @@ def test_the_area_is_the_two_class_accuracy(pilot):
     assert curve.auc_bounds == pytest.approx((float(lower), float(upper)), abs=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(counted_pilots(most=7))
 def test_the_area_is_that_of_all_pairs_of_classes(pilot):
     chances = [
@@ -246,7 +246,7 @@ def test_the_area_is_that_of_all_pairs_of_classes(pilot):
     assert reversed_roc(pilot).auc == pytest.approx(expected, abs=1e-14)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(counted_pilots(censoring=True))
 def test_the_line_to_draw_is_the_curve(pilot):
     curve = reversed_roc(pilot)
@@ -258,7 +258,7 @@ def test_the_line_to_draw_is_the_curve(pilot):
     np.testing.assert_allclose(np.interp(off, rate, share), curve.average(off), atol=1e-13)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(counted_pilots())
 def test_mirrored_it_is_the_law_of_the_share_of_rivals_beaten(pilot):
     """Eq. 11 for the pilot itself: 1 - rROC(1 - u) = P(C_x <= u)."""
@@ -292,7 +292,7 @@ def test_theorem_one_holds_for_the_pilot_itself_at_two_classes_only():
 # -- censored probes -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 19), min_size=1, max_size=12), st.integers(0, 19))
 def test_censoring_gives_bounds_that_hold_whatever_the_truth(true, depth):
     losses = np.array(true)

@@ -69,7 +69,7 @@ def test_everything_is_seen_on_a_light_and_on_a_dark_page(name):
 NASTY = ["$\\frac{", "_hidden", "a" * 300, "가", "\U00013000", "a\nb", "\x1b[31m", "\u202e", ""]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.text(max_size=40) | st.sampled_from(NASTY), min_size=1, max_size=3))
 def test_any_name_can_be_drawn(names):
     # Warnings are errors here, so that a letter without a shape would fail.

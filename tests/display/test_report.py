@@ -253,7 +253,7 @@ def test_other_methods_are_hidden_at_first(pages):
     assert {one["method"] for one in held["series"]} >= {"probit-normal", "exponential"}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.floats(-12, -0.5), st.floats(0.3, 4))
 def test_a_long_law_is_thinned_without_being_seen(seed, middle, spread):
     rng = np.random.default_rng(seed)
@@ -265,7 +265,7 @@ def test_a_long_law_is_thinned_without_being_seen(seed, middle, spread):
     assert abs(thin.asymptote - law.asymptote) < 1e-9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.floats(0.2, 3))
 def test_a_long_table_of_losses_is_thinned_without_being_seen(seed, spread):
     rng = np.random.default_rng(seed)

@@ -39,7 +39,7 @@ def assert_held(pilot, accuracy):
     assert (curve.accuracy(ks) <= upper + 1e-12).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     levels=st.integers(1, 8),
@@ -56,7 +56,7 @@ def test_bounds_of_cut_neighbour_lists_hold_the_truth(seed, levels, depth, tie_r
     assert_held(pilot, truth(scores, true, tie_rule))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     levels=st.integers(1, 6),

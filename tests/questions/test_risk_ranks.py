@@ -63,7 +63,7 @@ def test_chances_among_many_classes_neither_overflow_nor_drift(k):
         assert row[place] == pytest.approx(float(expected), rel=1e-10, abs=1e-300)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 400), st.integers(0, 2**32 - 1), st.booleans())
 def test_risk_is_the_product_of_chances_and_costs(n_classes, seed, late):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,7 @@ def never_rises(limit):
     return (np.diff(limit) <= 1e-13).all()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts())
 def test_limits_never_rise_and_hold_the_estimate(made):
     ks = every_size(made)
@@ -75,7 +75,7 @@ def test_limits_never_rise_and_hold_the_estimate(made):
     assert (lower <= value + 1e-12).all() and (value <= upper + 1e-12).all()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts())
 def test_limits_are_the_least_of_those_up_to_k(made):
     def brute(ks):
@@ -163,7 +163,7 @@ def test_the_page_has_these_limits(asked):
 # -- limits of a capacity --------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts(), st.floats(0.001, 1.0))
 def test_limits_of_a_capacity_are_where_limits_cross_the_target(made, target):
     low, high = made.capacity_interval(target)
