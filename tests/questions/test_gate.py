@@ -100,6 +100,8 @@ def test_the_worst_verdict_decides():
         ({"minimum": math.nan}, "--min must be above 0"),
         ({"minimum": 0}, "--min must be above 0"),
         ({"minimum": 80}, "at most 1"),
+        ({"minimum": 1.0001}, "at most 1"),
+        ({"minimum": 0.5, "margin": 1.0001}, "at most 1"),
         ({"minimum": 0.5, "margin": -0.1}, "--margin must be at least 0"),
         ({"minimum": 0.5, "margin": math.nan}, "--margin must be at least 0"),
     ],

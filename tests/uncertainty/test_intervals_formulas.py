@@ -16,7 +16,14 @@ from headcount import (
 from headcount.uncertainty.asymptotics import accuracy_standard_error
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 from headcount.uncertainty.error_model import ErrorModel
-from headcount.uncertainty.intervals import KINDS, NOISE, RIDGE, Uncertainty, assess
+from headcount.uncertainty.intervals import (
+    KINDS,
+    NOISE,
+    RIDGE,
+    Uncertainty,
+    assess,
+    probe_variance,
+)
 from interval_pilots import bare, counts, gaussian
 
 
@@ -332,3 +339,15 @@ def test_an_error_that_the_method_states_is_the_whole_error(stated):
     assert float(known.sampling(1000)) == pytest.approx(min(grown, stated))
     assert float(known.error(1000)) == pytest.approx(math.hypot(stated, 0.3 * 0.25))
     assert float(known.error(100)) == pytest.approx(0.3)  # at the pilot's size: the jackknife's
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_the_variance_that_probes_bring_by_hand(average):
+    # Right are 1 of 1, 1 of 2 and 2 of 3 probes. The spread of a class with one probe is not
+    # known: the mean of those of the others, 1/2 and 1/3, stands in.
+    labels = [0, 1, 1, 2, 2, 2]
+    pilot = Pilot.from_losses([0, 0, 1, 0, 0, 3], 9, labels=labels, average=average)
+    spread = {0: 5 / 12, 1: 1 / 2, 2: 1 / 3}
+    share = {"macro": (1 / 3, 1 / 3, 1 / 3), "micro": (1 / 6, 2 / 6, 3 / 6)}[average]
+    expected = sum(share[c] ** 2 * spread[c] / labels.count(c) for c in range(3))
+    assert probe_variance(pilot) == pytest.approx(expected, rel=1e-12)
