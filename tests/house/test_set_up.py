@@ -65,3 +65,14 @@ def test_pre_commit_runs_what_make_lint_runs():
     lint = [line.removesuffix(" .") for line in commands("lint") if "pip" not in line]
     lint = [line for line in lint if line.startswith((".venv/bin/", "PYTHONPATH"))]
     assert [entry.removeprefix("env ") for entry in entries] == lint
+
+
+def test_the_workflow_calls_the_targets_that_ci_calls_on_every_promised_python():
+    yaml = pytest.importorskip("yaml")
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
+    pythons = job["strategy"]["matrix"]["python"]
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    script = (ROOT / ".ci/run").read_text().splitlines()
+    assert runs[1:] == ["make lint", "make test", "make docs"]
+    assert set(runs[1:]) <= set(script)
