@@ -2,8 +2,8 @@
 
 python scripts/check_wheel.py dist build/wheel
 
-The first folder holds the wheel and the sdist; the second is an environment in which nothing but the
-wheel and what it needs is installed.
+The first folder holds the wheel and the sdist; the second is an environment that holds nothing but
+the wheel and what it needs.
 """
 
 from __future__ import annotations

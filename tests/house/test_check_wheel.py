@@ -1,12 +1,6 @@
 """What `make wheel` lets pass."""
 
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import check_wheel  # noqa: E402
+from scripts import check_wheel
 
 
 def test_a_wheel_with_the_package_and_what_is_said_about_it_passes():
