@@ -135,8 +135,8 @@ def _calling_room(frame: FrameType) -> str | None:
 # -- the picture --------------------------------------------------------------------------------
 
 WIDTH, TOP, ROW, BOX = 1000, 92, 60, 46  # pixels: from row to row, and of a room
-LEFT, RIGHT = 330, 590  # edges of the column of rooms
-LINE, PER_LINE = 15, 2  # steps beside a room
+LEFT, RIGHT = 350, 620  # edges of the column of rooms
+LINE, LONGEST = 17, 36  # steps beside a room: pixels from line to line, letters in one
 
 STYLE = """
   svg { --page: #ffffff; --text: #1c2733; --quiet: #5c6b7a; --room: #f1f4f7; --rim: #c3ccd5;
@@ -149,12 +149,12 @@ STYLE = """
   }
   text { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: var(--text); }
   .page { fill: var(--page); }
-  .title { font-size: 19px; font-weight: 600; }
-  .what, .note { font-size: 12px; fill: var(--quiet); }
+  .title { font-size: 21px; font-weight: 600; }
+  .what, .note { font-size: 14px; fill: var(--quiet); }
   .room rect { fill: var(--room); stroke: var(--rim); }
   .room.entered rect { fill: var(--walk); stroke: var(--walkrim); stroke-width: 1.5; }
-  .name { font-size: 15px; font-weight: 600; }
-  .step { font-size: 12px; fill: var(--step); text-anchor: end; }
+  .name { font-size: 17px; font-weight: 600; }
+  .step { font-size: 14px; fill: var(--step); text-anchor: end; }
   .number { font-weight: 700; }
   .edge { fill: none; stroke: var(--edge); stroke-opacity: 0.6; }
   .edge.tool { stroke: var(--tool); stroke-opacity: 0.45; }
@@ -208,7 +208,7 @@ def _edge(importer: str, imported: str, count: int, place: dict[str, float]) -> 
     start, end = place[importer] - 7, place[imported] + 7
     if late:
         start, end = place[importer] + 13, place[imported] - 13
-    reach = RIGHT + 20 + 36 * abs(start - end) / ROW
+    reach = RIGHT + 20 + 34 * abs(start - end) / ROW
     return (
         f'<path class="edge {kind}" stroke-width="{0.9 * count**0.5:.2f}" '
         f'd="M{RIGHT} {start:g} C{reach:.0f} {start:g} {reach:.0f} {end:g} {RIGHT} {end:g}" '
@@ -226,8 +226,7 @@ def _room(room: str, middle: float, steps: list[Step], entered: bool) -> list[st
         f'<text class="what" x="{LEFT + 14}" y="{middle + 14:g}">{escape(WHAT[room])}</text>',
         "</g>",
     ]
-    numbered = [(number, name) for number, (at, name) in enumerate(steps, 1) if at == room]
-    lines = [numbered[first : first + PER_LINE] for first in range(0, len(numbered), PER_LINE)]
+    lines = _lines([(n, name) for n, (at, name) in enumerate(steps, 1) if at == room])
     for row, line in enumerate(lines):
         y = middle + 4 + LINE * (row - (len(lines) - 1) / 2)
         said = "\u2003".join(
@@ -237,6 +236,19 @@ def _room(room: str, middle: float, steps: list[Step], entered: bool) -> list[st
         )
         parts.append(f'<text class="step" x="{LEFT - 12}" y="{y:g}">{said}</text>')
     return parts
+
+
+def _lines(numbered: list[tuple[int, str]]) -> list[list[tuple[int, str]]]:
+    """Share steps out to lines that are not too long."""
+    lines: list[list[tuple[int, str]]] = []
+    letters = 0
+    for number, name in numbered:
+        letters += len(f"{number} {name} ")
+        if not lines or letters > LONGEST:
+            lines.append([])
+            letters = len(f"{number} {name} ")
+        lines[-1].append((number, name))
+    return lines
 
 
 def main() -> None:
