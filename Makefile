@@ -7,7 +7,7 @@ LOCKED := --constraint requirements.lock
 TORCH := torch==2.13.0
 FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
-.PHONY: demo test test-newest test-oldest slow lock lint docs papers bench clean
+.PHONY: demo test test-newest test-oldest slow lock lint docs house wheel papers bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -56,6 +56,19 @@ lint: .venv/.installed-dev
 docs: .venv/.installed-dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 	$(BIN)/python scripts/check_site.py build/docs
+
+# The picture of the rooms, after a change to what they import.
+house: .venv/.installed-dev
+	$(BIN)/python scripts/draw_house.py docs/house.svg
+
+# What would be published: built with the locked hatchling, the wheel from the sdist, and installed
+# where there is nothing else.
+wheel: .venv/.installed-dev
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --no-isolation
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet $(LOCKED) dist/*.whl
+	$(BIN)/python scripts/check_wheel.py dist build/wheel
 
 # The experiments of the papers, into results/; DATA is the folder of the real pilots.
 DATA ?= ../shared/data

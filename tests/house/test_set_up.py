@@ -55,3 +55,24 @@ def test_ci_tries_the_newest_and_the_oldest_versions():
     assert "--resolution lowest-direct" in oldest
     for line in (newest[-1], commands("test-oldest")[-1]):
         assert "pytest" in line and "not slow" in line
+
+
+def test_pre_commit_runs_what_make_lint_runs():
+    yaml = pytest.importorskip("yaml")
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"  # nothing is fetched: versions come from the lock file
+    entries = [hook["entry"].replace(" --force-exclude", "") for hook in local["hooks"]]
+    lint = [line.removesuffix(" .") for line in commands("lint") if "pip" not in line]
+    lint = [line for line in lint if line.startswith((".venv/bin/", "PYTHONPATH"))]
+    assert [entry.removeprefix("env ") for entry in entries] == lint
+
+
+def test_the_workflow_calls_the_targets_that_ci_calls_on_every_promised_python():
+    yaml = pytest.importorskip("yaml")
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"].values()
+    pythons = job["strategy"]["matrix"]["python"]
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    script = (ROOT / ".ci/run").read_text().splitlines()
+    assert runs[1:] == ["make lint", "make test", "make docs"]
+    assert set(runs[1:]) <= set(script)
