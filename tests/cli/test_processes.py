@@ -383,6 +383,21 @@ def test_a_mistake_of_ours_is_no_verdict(pilot, broken_module, words):
     assert "HEADCOUNT_TRACEBACK=1" in err
 
 
+@pytest.mark.parametrize("status", [0, 1, "'that is all'"])
+def test_a_method_that_ends_the_program_is_no_verdict(pilot, tmp_path, status):
+    (tmp_path / "own.py").write_text(
+        "import sys\nfrom headcount.estimators import Extrapolator\n"
+        "class Own(Extrapolator):\n    alias, needs = 'own', 'losses'\n"
+        f"    def _estimate(self, pilot):\n        sys.exit({status})\n"
+    )
+    junit = tmp_path / "gate.xml"
+    words = (*PASSES[:-1], "own:Own", "--junit", junit)
+    code, out, err = go(*through(pilot, words), cwd=tmp_path)
+    assert (code, out) == (NO_ANSWER, "")
+    assert is_one_sentence(err) and "the method ended the program" in err
+    assert "<error" in junit.read_text()
+
+
 def test_a_mistake_of_ours_can_be_looked_at(pilot, broken_module):
     environment = broken_module | {"HEADCOUNT_TRACEBACK": "1"}
     code, _, err = go(*through(pilot, PASSES), env=environment)

@@ -15,6 +15,7 @@ from headcount.cli.app import main
 from headcount.support.workers import doing, for_each, watching
 
 QUICK = ("--method", "no-change")
+PILOT = "the file of the pilot"
 
 
 @pytest.fixture
@@ -153,6 +154,39 @@ def test_a_long_wait_shows_what_it_is_for(pilot, tmp_path):
     assert code == 0
     assert json.loads(out)["outcome"] == "pass" and "Writing" not in out and "\x1b" not in out
     assert "Working" not in shown.seen
+
+
+@pytest.fixture
+def endless_import(tmp_path):
+    """A package that all commands need and that is never done loading."""
+    folder, pipe = tmp_path / "endless", tmp_path / "never"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    (folder / "numba.py").write_text(f"open({str(pipe)!r})\n")
+    before = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), before]))}
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("forecast", PILOT, "--classes", "40"), "Forecasting"),
+        (("observe", PILOT), "Looking at the pilot"),
+        (("capacity", PILOT, "--target", "0.5"), "Finding the capacity"),
+        (("backtest", PILOT), "Back-testing"),
+        (("compare", PILOT, PILOT, "--classes", "40"), "Comparing"),
+        (("plan", PILOT, "--classes", "40", "--half-width", "0.1"), "Planning"),
+        (("gate", PILOT, "--classes", "20", "--min", "0.1"), "Judging the forecast"),
+        (("risk", PILOT, "--cost", "zero-one", "--classes", "40"), "Forecasting the cost"),
+        (("demo",), "Forecasting Korean syllables"),
+    ],
+    ids=lambda value: value[0],
+)
+def test_loading_what_a_command_needs_is_part_of_the_wait(pilot, endless_import, words, said):
+    shown = Terminal(*(pilot if word == PILOT else word for word in words), **endless_import)
+    assert shown.wait_for(said, 30)
+    shown.process.terminate()
+    assert shown.finish() == (143, "")
 
 
 @pytest.mark.parametrize("nouns, many", [((), "classes"), (("--noun", "person/people"), "people")])

@@ -111,16 +111,16 @@ def forecast(
     headcount forecast scores.npz --classes 10000 --report forecast.html --title "Gate 1"
     --noun person/people --probe-noun photo/photos
     """
-    from headcount.questions.forecast import forecast as make_forecast
-
-    asked = numbers_of(classes)
-    one_format(as_json, as_csv)
-    check_error_rate(error_rate, plot, report)
-    check_plot(plot, pilot.inputs)
-    check_report(report, pilot.inputs, title, note)
-    if other_methods and report is None:
-        raise ParameterError("--other-methods is about the report; add --report report.html.")
     with terminal.progress("Forecasting"), listening() as heard:
+        from headcount.questions.forecast import forecast as make_forecast
+
+        asked = numbers_of(classes)
+        one_format(as_json, as_csv)
+        check_error_rate(error_rate, plot, report)
+        check_plot(plot, pilot.inputs)
+        check_report(report, pilot.inputs, title, note)
+        if other_methods and report is None:
+            raise ParameterError("--other-methods is about the report; add --report report.html.")
         data = pilot.load()
         result = make_forecast(
             data,
@@ -170,13 +170,13 @@ def observe(
 
     headcount observe scores.npz --classes 10,100,500
     """
-    from headcount.curves.observed import observe as make_curve
-    from headcount.support.validation import whole_number
-
-    one_format(as_json, as_csv)
-    top = whole_number(top, "--top", 1)
-    asked = None if classes is None else numbers_of(classes)
     with terminal.progress("Looking at the pilot"), listening() as heard:
+        from headcount.curves.observed import observe as make_curve
+        from headcount.support.validation import whole_number
+
+        one_format(as_json, as_csv)
+        top = whole_number(top, "--top", 1)
+        asked = None if classes is None else numbers_of(classes)
         data = pilot.load()
         curve = make_curve(data)
         asked = asked or _ladder(curve.n_classes)
@@ -232,15 +232,15 @@ def demo(
     error_rate: ErrorRate = False,
 ) -> None:
     """Forecast 11,172 Korean syllables from a pilot of 500, and compare with the truth."""
-    import numpy as np
-
-    from headcount.curves.observed import observe as make_curve
-    from headcount.datasets import load_hangul
-    from headcount.questions.forecast import forecast as make_forecast
-
-    check_error_rate(error_rate, plot)
-    check_plot(plot, [])
     with terminal.progress("Forecasting Korean syllables"):
+        import numpy as np
+
+        from headcount.curves.observed import observe as make_curve
+        from headcount.datasets import load_hangul
+        from headcount.questions.forecast import forecast as make_forecast
+
+        check_error_rate(error_rate, plot)
+        check_plot(plot, [])
         with doing("Reading all syllables"):
             everything = load_hangul()
         drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)

@@ -82,11 +82,11 @@ def backtest(
 
     headcount backtest scores.npz --method all --report backtest.html
     """
-    one_format(as_json, as_csv)
-    check_error_rate(error_rate, plot, report)
-    check_plot(plot, pilot.inputs)
-    check_report(report, pilot.inputs, title, note)
     with terminal.progress("Back-testing"), listening() as heard:
+        one_format(as_json, as_csv)
+        check_error_rate(error_rate, plot, report)
+        check_plot(plot, pilot.inputs)
+        check_report(report, pilot.inputs, title, note)
         data = pilot.load()
         settings = {
             "tolerance": tolerance,

@@ -52,13 +52,13 @@ def capacity(
 
     headcount capacity scores.npz --target 0.9 --target 0.8
     """
-    from headcount.curves.favorability import check_target
-    from headcount.questions.forecast import forecast as make_forecast
-
-    targets = [check_target(value) for value in target]
-    check_error_rate(error_rate, plot)
-    check_plot(plot, pilot.inputs)
     with terminal.progress("Finding the capacity"), listening() as heard:
+        from headcount.curves.favorability import check_target
+        from headcount.questions.forecast import forecast as make_forecast
+
+        targets = [check_target(value) for value in target]
+        check_error_rate(error_rate, plot)
+        check_plot(plot, pilot.inputs)
         data = pilot.load()
         result = make_forecast(
             data,

@@ -75,17 +75,17 @@ def compare(
 
     headcount compare old.npz new.npz --classes 10000 --report comparison.html
     """
-    from headcount.questions.compare import compare as make_comparison
-
-    asked = numbers_of(classes)
-    one_format(as_json, as_csv)
-    files = [pilot, *(replace(pilot, path=path) for path in others)]
-    called = _names([file.path for file in files], names)
-    read = list(dict.fromkeys(path for file in files for path in file.inputs))
-    check_error_rate(error_rate, plot, report)
-    check_plot(plot, read)
-    check_report(report, read, title, note)
     with terminal.progress("Comparing"), listening() as heard:
+        from headcount.questions.compare import compare as make_comparison
+
+        asked = numbers_of(classes)
+        one_format(as_json, as_csv)
+        files = [pilot, *(replace(pilot, path=path) for path in others)]
+        called = _names([file.path for file in files], names)
+        read = list(dict.fromkeys(path for file in files for path in file.inputs))
+        check_error_rate(error_rate, plot, report)
+        check_plot(plot, read)
+        check_report(report, read, title, note)
         found = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
             asked,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from xml.etree import ElementTree
@@ -27,6 +29,7 @@ from headcount.errors import (
     DataError,
     HeadcountError,
     ParameterError,
+    UnsupportedError,
     listening,
     spoken,
 )
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 SUITE = "headcount gate"
 # What XML 1.0 cannot hold, not even escaped.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SIGNALLED = 128  # exit codes past this are those of signals
 WORDS = {"pass": "passed", "fail": "FAILED", "error": "CANNOT BE SAID"}
 
 
@@ -99,7 +103,7 @@ def gate(
     }
     rules = {"minimum": minimum, "margin": margin}
     try:
-        with terminal.progress("Judging the forecast"), listening() as heard:
+        with terminal.progress("Judging the forecast"), listening() as heard, _no_exit():
             result, decision = _judged(pilot, asked, rules, baseline, allow_extrapolation)
     except Exception as error:
         # Whatever goes wrong must not look like a pass, nor like a gate that failed.
@@ -166,6 +170,19 @@ def annotation(title: str, message: str, level: str = "error") -> str:
 
 
 # -- inner workings --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _no_exit() -> Iterator[None]:
+    """Refuse a method of the user's own that ends the program: that would look like a verdict."""
+    try:
+        yield
+    except SystemExit as error:
+        if isinstance(error.code, int) and error.code > SIGNALLED:
+            raise
+        raise UnsupportedError(
+            f"the method ended the program ({error.code!r}) instead of forecasting; repair it."
+        ) from error
 
 
 def _judged(

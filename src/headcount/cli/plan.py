@@ -49,12 +49,12 @@ def plan(
 
     headcount plan small.npz --classes 10000 --half-width 0.03
     """
-    from headcount.questions.plan import plan as make_plan
-
-    asked = numbers_of(classes)
-    if len(asked) != 1:
-        raise ParameterError("--classes takes one number here; plan for each on its own.")
     with terminal.progress("Planning"), listening() as heard:
+        from headcount.questions.plan import plan as make_plan
+
+        asked = numbers_of(classes)
+        if len(asked) != 1:
+            raise ParameterError("--classes takes one number here; plan for each on its own.")
         found = make_plan(
             pilot.load(),
             asked[0],

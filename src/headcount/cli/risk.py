@@ -66,11 +66,11 @@ def risk(
 
     headcount risk scores.npz --cost costs.npz --priors frequencies.json --classes 1000
     """
-    from headcount.questions.risk.forecasting import forecast_risk
-
-    asked = numbers_of(classes)
-    one_format(as_json, as_csv)
     with terminal.progress("Forecasting the cost of mistakes"), listening() as heard:
+        from headcount.questions.risk.forecasting import forecast_risk
+
+        asked = numbers_of(classes)
+        one_format(as_json, as_csv)
         data = pilot.load()
         result = forecast_risk(
             data,

@@ -106,7 +106,8 @@ def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None
 def progress(what: str) -> Iterator[None]:
     """Show what is being done, and how far it is, after a second and on a terminal only.
 
-    `what` the command does is shown between the phases that it is made of.
+    `what` the command does is shown between the phases that it is made of. A command begins with
+    it: to load what it needs can take seconds.
     """
     if not sys.stderr.isatty():  # rich would also draw into a pipe where colours are asked for
         yield
