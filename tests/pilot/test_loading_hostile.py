@@ -201,7 +201,7 @@ def test_labels_that_are_no_row_of_the_index_are_refused(tmp_path, refused, labe
     write(tmp_path / "l.txt", f"0\n1\n{label}\n")
     message = refused("observe", tmp_path / "n.npz", "--labels", tmp_path / "l.txt")
     assert (
-        f"labels: 1 of 3 rows name no class of the index (first: row 2, label {label})" in message
+        f"labels: 1 of 3 rows names no class of the index (first: row 2, label {label})" in message
     )
 
 

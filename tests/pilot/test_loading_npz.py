@@ -241,7 +241,7 @@ def test_npz_of_something_else_says_what_it_holds_and_what_it_should(npz):
 
 
 def test_npz_without_labels_says_how_to_give_them(npz):
-    with pytest.raises(DataError, match=r"does not hold labels.*--labels"):
+    with pytest.raises(DataError, match=r"holds no labels.*--labels"):
         load(npz(scores=SCORES))
 
 
