@@ -2,10 +2,10 @@
 
 import json
 
-import bench_tools
 import numpy as np
 import pytest
 
+import bench_tools
 from experiments.runner import Settings
 from headcount import Pilot
 
