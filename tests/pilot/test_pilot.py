@@ -405,3 +405,22 @@ def test_copies_are_immutable_too(again):
 def test_names_that_occur_twice_are_counted_in_good_grammar(names, words):
     with pytest.raises(DataError, match=f"class names: {words} than once"):
         Pilot.from_scores(np.eye(len(names)), list(names), class_names=list(names))
+
+
+@pytest.mark.parametrize(
+    "rule, losses, ties, right",
+    [
+        ("random", [0, 0, 1, 0], [0, 2, 1, 0], [1, 1 / 3, 0, 0]),
+        ("lose", [0, 2, 2, 0], [0, 0, 0, 0], [1, 0, 0, 0]),
+        ("win", [0, 0, 1, 0], [0, 0, 0, 0], [1, 1, 0, 0]),
+    ],
+)
+def test_ties_are_settled_and_probes_right_by_the_rule(rule, losses, ties, right):
+    given = {"ties": [0, 2, 1, 0], "censored": [False, False, False, True], "tie_rule": rule}
+    pilot = Pilot.from_losses([0, 0, 1, 0], 9, **given)
+    assert [part.tolist() for part in pilot.settled] == [losses, ties]
+    assert pilot.right == pytest.approx(right)
+    for again in (pilot, pickle.loads(pickle.dumps(pilot))):
+        for array in (*again.settled, again.right):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 5

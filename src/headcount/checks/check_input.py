@@ -62,15 +62,6 @@ class CheckInput:
         return np.bincount(self.pilot.labels, minlength=len(self.pilot.class_names))
 
     @cached_property
-    def right(self) -> Floats:
-        """Chance that each probe is right among all classes."""
-        pilot = self.pilot
-        first = (pilot.losses == 0) & ~pilot.censored
-        if pilot.tie_rule == "random":
-            return np.asarray(first / (pilot.ties + 1.0))
-        return np.where(first & ((pilot.ties == 0) | (pilot.tie_rule == "win")), 1.0, 0.0)
-
-    @cached_property
     def rivals(self) -> csr_array | None:
         """Entry (a, b): how many probes of class a are beaten by class b; a tie counts half.
 

@@ -51,7 +51,7 @@ def self_matches(case: CheckInput) -> str | None:
         return None
     others = ""
     if n < n_probes:
-        rest = float(case.right[~alike].mean())
+        rest = float(case.pilot.right[~alike].mean())
         others = f" (the others are right {percent(rest)} of the time)"
     return (
         f"{share_of(n, n_probes, 'probes', sign)}, so that their being right says nothing about "

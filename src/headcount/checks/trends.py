@@ -45,7 +45,7 @@ def _difficulty(case: CheckInput) -> str | None:
     ranks = stats.rankdata(case.pilot.losses + case.pilot.ties / 2)
     hard, right = (
         (np.bincount(labels, values, len(counts)) / np.maximum(counts, 1))[seen]
-        for values in (ranks, case.right)
+        for values in (ranks, case.pilot.right)
     )
     trend = _trend(order[seen], hard)
     early, late = _ends(order[seen], right)

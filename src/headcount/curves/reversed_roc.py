@@ -79,9 +79,8 @@ def reversed_roc(pilot: Pilot) -> ROCCurve:
     (0.75, 0.75)
     """
     n_rivals = pilot.n_classes - 1
-    most = pilot.losses if pilot.tie_rule == "win" else pilot.losses + pilot.ties
-    least = most if pilot.tie_rule == "lose" else pilot.losses
-    return ROCCurve(least / n_rivals, most / n_rivals, pilot.weights, pilot.censored)
+    losses, ties = pilot.settled
+    return ROCCurve(losses / n_rivals, (losses + ties) / n_rivals, pilot.weights, pilot.censored)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -130,11 +130,7 @@ def _counted_law(pilot: Pilot, chosen: NDArray[np.bool_]) -> tuple[Floats, Float
     share that beat or tie it.
     """
     n_rivals = pilot.n_classes - 1
-    losses, ties, weights = pilot.losses[chosen], pilot.ties[chosen], pilot.weights[chosen]
-    if pilot.tie_rule == "lose":
-        losses = losses + ties
-    if pilot.tie_rule != "random":
-        ties = np.zeros_like(ties)
+    losses, ties, weights = (part[chosen] for part in (*pilot.settled, pilot.weights))
     tied = ties > 0
     nodes, masses = [losses[~tied] / n_rivals], [weights[~tied]]
     place, share = _uniform_nodes()

@@ -149,7 +149,8 @@ class Pilot:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
         self.__dict__.update(state)
-        self.__dict__.pop("_table", None)  # made again where it is asked for
+        for name in ("_table", "settled"):
+            self.__dict__.pop(name, None)  # made again where it is asked for
 
     # -- how it is made -------------------------------------------------------------------------
 
@@ -451,6 +452,29 @@ class Pilot:
             self._bounds(),
         )
 
+    @cached_property
+    def settled(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Losses and ties of every probe once the tie rule has spoken.
+
+        Ties are left under ``tie_rule="random"`` alone, where each of the tied classes is chosen
+        with the same chance.
+        """
+        losses, ties = self._settled(self.losses, self.ties)
+        return _frozen(losses), _frozen(ties)
+
+    @cached_property
+    def right(self) -> NDArray[np.float64]:
+        """Chance of every probe to be right among all classes; none where it is censored.
+
+        Examples
+        --------
+        >>> from headcount import Pilot
+        >>> Pilot.from_losses([0, 0, 2], n_classes=9, ties=[0, 1, 0]).right.tolist()
+        [1.0, 0.5, 0.0]
+        """
+        losses, ties = self.settled
+        return _frozen(((losses == 0) & ~self.censored) / (1.0 + ties))
+
     def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Scores against all classes for successive blocks of probes; higher is better."""
         return self._need_source().blocks(rows)
@@ -680,11 +704,14 @@ class Pilot:
         self, losses: NDArray[np.int64], ties: NDArray[np.int64], chosen: NDArray[np.bool_]
     ) -> LossRows:
         """Losses and weights of some probes, ties resolved by the tie rule."""
-        if self.tie_rule == "lose":
-            losses, ties = losses + ties, np.zeros_like(ties)
-        elif self.tie_rule == "win":
-            ties = np.zeros_like(ties)
-        return collapse(losses, ties, self.weights, chosen)
+        return collapse(*self._settled(losses, ties), self.weights, chosen)
+
+    def _settled(
+        self, losses: NDArray[np.int64], ties: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self.tie_rule == "random":
+            return losses, ties
+        return losses + ties if self.tie_rule == "lose" else losses, np.zeros_like(ties)
 
     def _bounds(self) -> tuple[LossRows, LossRows] | None:
         """Return the fewest and the most losses that ties at the end of lists allow."""

@@ -118,7 +118,7 @@ def _listed(notes: tuple[ClassNote, ...], meaning: str) -> str:
 
 def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
     """Look a pilot over; without `hubs`, which take a pass over the scores, that is quick."""
-    right, favorable = _right(pilot), _favorability(pilot)
+    right, favorable = pilot.right, _favorability(pilot)
     labels = pilot.labels
     present = np.zeros(1, np.int64)
     if labels is not None:
@@ -147,17 +147,9 @@ def _favorability(pilot: Pilot) -> NDArray[np.float64]:
 
     For a censored probe it lies between zero and what its losses allow; the middle is given.
     """
-    share = {"random": 0.5, "lose": 1.0, "win": 0.0}[pilot.tie_rule]
-    beaten = (pilot.losses + share * pilot.ties) / (pilot.n_classes - 1)
+    losses, ties = pilot.settled
+    beaten = (losses + 0.5 * ties) / (pilot.n_classes - 1)
     return np.where(pilot.censored, 0.5, 1.0) * (1 - beaten)
-
-
-def _right(pilot: Pilot) -> NDArray[np.float64]:
-    """Chance that each probe is right among all classes."""
-    first = (pilot.losses == 0) & ~pilot.censored
-    if pilot.tie_rule == "random":
-        return np.asarray(first / (pilot.ties + 1.0))
-    return np.where(first & ((pilot.ties == 0) | (pilot.tie_rule == "win")), 1.0, 0.0)
 
 
 def hardest_classes(pilot: Pilot, most: int = NOTED) -> tuple[ClassNote, ...]:

@@ -153,7 +153,6 @@ def _flag(held: Mapping[str, Any], name: str) -> bool:
 
 
 TINY = 1e-12  # a spread below this is round-off
-LOSSES_A_TIE = {"random": 0.5, "lose": 1.0, "win": 0.0}
 
 
 def of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floats) -> Floats:
@@ -187,8 +186,8 @@ def _chances(pilot: Pilot, k: NDArray[np.int64]) -> Floats:
 
     Where ties are broken at random, one is taken for half a loss.
     """
-    rivals = pilot.n_classes - 1
-    unbeaten = rivals - pilot.losses - pilot.ties * LOSSES_A_TIE[pilot.tie_rule]
+    rivals, (losses, ties) = pilot.n_classes - 1, pilot.settled
+    unbeaten = rivals - losses - 0.5 * ties
     draws = (k - 1)[:, None]
     with np.errstate(invalid="ignore"):
         log = gammaln(unbeaten + 1) - gammaln(np.maximum(unbeaten - draws, -0.5) + 1)
@@ -203,8 +202,7 @@ def probe_variance(pilot: Pilot) -> float | None:
     """
     if pilot.labels is None:
         return None
-    share = {"random": 1 / (1.0 + pilot.ties), "lose": pilot.ties == 0, "win": 1.0}
-    right = (pilot.losses == 0) * share[pilot.tie_rule]
+    right = pilot.right
     count = np.bincount(pilot.labels, minlength=pilot.n_classes)
     several = count >= 2
     if not several.any():

@@ -172,10 +172,8 @@ def _members(pilot: Pilot) -> tuple[Ints, Floats]:
 
 def _settled(pilot: Pilot) -> tuple[Floats, Floats]:
     """Return losses with ties settled by the pilot's rule on average, and ties left to chance."""
-    losses, ties = pilot.losses.astype(np.float64), pilot.ties.astype(np.float64)
-    if pilot.tie_rule == "random":
-        return losses + ties / 2, ties
-    return losses + (ties if pilot.tie_rule == "lose" else 0.0), np.zeros_like(ties)
+    losses, ties = pilot.settled
+    return losses + ties / 2, ties.astype(np.float64)
 
 
 def _loss_features(pilot: Pilot, has_scores: bool) -> Floats:

@@ -147,10 +147,7 @@ def _from_losses(pilot: Pilot, weights: Floats) -> Floats:
             f"{share_of(int(pilot.censored.sum()), pilot.n_probes, 'probes', 'are censored')}, so "
             "what they cost is not known; headcount.observe gives bounds on the accuracy."
         )
-    losses, ties = pilot.losses, pilot.ties
-    if pilot.tie_rule != "random":
-        losses = losses + ties if pilot.tie_rule == "lose" else losses
-        ties = np.zeros_like(ties)
+    losses, ties = pilot.settled
     values, sums = collapse(losses, ties, weights, np.ones(len(losses), np.bool_))
     at_least = np.bincount(values, sums, pilot.n_classes)[::-1].cumsum()[::-1]
     return np.ascontiguousarray(at_least[1:], dtype=np.float64)
