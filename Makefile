@@ -70,7 +70,7 @@ wheel: .venv/.installed-dev
 	build/wheel/bin/python -m pip install --quiet $(LOCKED) dist/*.whl
 	$(BIN)/python scripts/check_wheel.py dist build/wheel
 
-# The experiments of the papers, into results/; DATA is the folder of the real pilots.
+# The experiments of the papers, into experiment-results/; DATA is the folder of the real pilots.
 DATA ?= ../shared/data
 papers: .venv/.installed-dev
 	$(BIN)/python -m experiments toy

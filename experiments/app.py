@@ -19,6 +19,7 @@ from experiments.options import (
     settings_for,
     show,
 )
+from headcount.cli import app as command_line
 from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.errors import ParameterError
@@ -361,3 +362,8 @@ def _at_least_one(text: str, option: str) -> int:
     from headcount.support.validation import whole_number
 
     return whole_number(text, option, 1)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run an experiment as a command, and return its exit code."""
+    return command_line.main(argv, app)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option(help="Folder for the results; results/NAME by default."),
+    typer.Option(help="Folder for the results; experiment-results/NAME by default."),
 ]
 Seed = Annotated[int, typer.Option(help="All random draws follow from it.")]
 Jobs = Annotated[int, typer.Option(help="Workers; 0 for one a core.")]
@@ -47,7 +47,7 @@ def settings_for(
     from experiments.runner import Settings
     from headcount.support.workers import thread_count
 
-    folder = Path("results", bench) if output is None else output
+    folder = Path("experiment-results", bench) if output is None else output
     settings = Settings(folder, seed, jobs or thread_count(), fresh)
     settings.prepare()
     check_outputs(folder, bench, inputs, pictures)

@@ -60,11 +60,9 @@ ACCURACIES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 1.01)  # estimates that are lo
 TRUTH_CLASSES = 4096
 LEAST_PROBLEMS = 10
 DRAWN_BY = tuple(
-    f"experiments.{name}"
-    for name in (
-        "problems", "problem_families", "problem_points", "problem_scores", "problem_worlds"
-    )
-)  # fmt: skip
+    f"experiments.problems.{name}"
+    for name in ("problems", "families", "points", "scores", "worlds")
+)
 
 
 def calibration(

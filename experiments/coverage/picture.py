@@ -51,7 +51,7 @@ class CoverageDisplay(Display):
 
     Examples
     --------
-    >>> from headcount.display.plots import CoverageDisplay
+    >>> from experiments.coverage.picture import CoverageDisplay
     >>> row = {"family": "faces", "ratio": 5, "pilots": 100, "coverage": 0.91}
     >>> display = CoverageDisplay([row | {"standard_error": 0.03}])
     >>> display.frame()["coverage"].tolist()

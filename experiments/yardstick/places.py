@@ -71,10 +71,8 @@ DRAWN_BY = {
     SIMULATIONS: ("headcount.simulate.round_classes", "headcount.simulate.simulation"),
     REAL: (),
     PROBLEMS: tuple(
-        f"experiments.{name}"
-        for name in (
-            "problems", "problem_families", "problem_points", "problem_scores", "problem_worlds"
-        )
+        f"experiments.problems.{name}"
+        for name in ("problems", "families", "points", "scores", "worlds")
     ),
 }  # fmt: skip
 DRAWN_BY[HELD_OUT] = DRAWN_BY[PROBLEMS]

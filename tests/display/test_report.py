@@ -187,14 +187,14 @@ def test_data_inside_cannot_end_the_script(tmp_path, result):
 
 
 def test_scripts_hold_nothing_that_ends_them():
-    for path in (ROOT / "src/headcount/report/assets").glob("*.js"):
+    for path in (ROOT / "src/headcount/display/report/assets").glob("*.js"):
         text = path.read_text(encoding="utf-8").lower()
         assert "</script" not in text
         assert "<!--" not in text
 
 
 def test_the_chart_library_carries_its_licences():
-    text = (ROOT / "src/headcount/report/assets/charts.min.js").read_text(encoding="utf-8")
+    text = (ROOT / "src/headcount/display/report/assets/charts.min.js").read_text(encoding="utf-8")
     assert text.startswith("/*!")
     assert "Copyright 2020-2025 Observable, Inc." in text
     lock = (ROOT / "scripts/report_charts/package-lock.json").read_text(encoding="utf-8")

@@ -130,7 +130,7 @@ def test_pooling_weighs_classes_not_probes():
 def test_weights_are_small_and_several_networks_agree_roughly(pilot):
     from importlib.resources import files
 
-    path = files("headcount.estimators") / "learned" / network.FILE
+    path = files("headcount.estimators.auto") / network.FILE
     assert len(path.read_bytes()) < 3_000_000
     seen = gathered(pilot)
     curves = [network.run(weights, seen)[0] for weights in network.networks()]

@@ -8,11 +8,11 @@ import pytest
 from scipy.special import expit
 
 from bench_tools import Choosy
+from experiments import app
 from experiments.coverage import calibration, calibration_fit, records
 from experiments.problems.families import HELD_OUT, TRAINING
 from experiments.runner import JOURNAL, Settings
 from headcount import DataError, ParameterError, simulate
-from headcount.cli import app
 from headcount.estimators import METHODS, NoChange, ProbitNormal
 from headcount.uncertainty.error_model import MODEL, ErrorModel
 
@@ -288,7 +288,7 @@ def test_too_few_usable_problems_are_told(tmp_path, monkeypatch):
 
 def test_command(capsys, tmp_path):
     pytest.importorskip("torch")
-    words = ["bench", "calibration", "--problems", "13", "--held-out", "3", "--jobs", "1"]
+    words = ["calibration", "--problems", "13", "--held-out", "3", "--jobs", "1"]
     words += ["--method", NoChange.alias, "--output", str(tmp_path)]
     assert app.main(words) == 0
     out, err = capsys.readouterr()

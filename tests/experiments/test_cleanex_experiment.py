@@ -9,13 +9,13 @@ import pytest
 from matplotlib import image
 
 from bench_tools import Choosy, Lacking, NotANumber
+from experiments import app
 from experiments.figures import TRUTH
 from experiments.methods import asked, asked_together
 from experiments.papers import cleanex, cleanex_figures
 from experiments.papers import cleanex_populations as populations
 from experiments.runner import JOURNAL, Settings, seed_for
 from headcount import ParameterError, simulate
-from headcount.cli import app
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 
 K1, K2, REPEATS = 20, 60, 3
@@ -317,7 +317,7 @@ def command(capsys, tmp_path, monkeypatch):
 
     def go(*words):
         capsys.readouterr()
-        code = app.main(["bench", "cleanex", *(str(word) for word in words), "--jobs", "1"])
+        code = app.main(["cleanex", *(str(word) for word in words), "--jobs", "1"])
         return code, *capsys.readouterr()
 
     return go

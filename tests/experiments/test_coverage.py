@@ -10,10 +10,10 @@ from matplotlib import image
 from scipy.special import expit, logit
 
 from bench_tools import Choosy, lasting
-from experiments.coverage import coverage, pilots
+from experiments import app
+from experiments.coverage import coverage, pilots, records
 from experiments.runner import JOURNAL, Settings
 from headcount import ParameterError, simulate
-from headcount.cli import app
 from headcount.curves.observed import observe
 from headcount.estimators import METHODS, NoChange
 from headcount.uncertainty.error_model import MODEL
@@ -144,8 +144,8 @@ def test_another_model_is_judged_without_fitting(small):
 def test_a_known_answer_end_to_end(small):
     """One interval of the table, made again from the forecast itself."""
     results, settings = small
-    records = [json.loads(line) for line in (settings.output / JOURNAL).read_text().splitlines()]
-    mine = [r["record"] for r in records[1:] if "/d=5 0.2 normal/normal/12@" in r["key"]]
+    lines = [json.loads(line) for line in (settings.output / JOURNAL).read_text().splitlines()]
+    mine = [r["record"] for r in lines[1:] if "/d=5 0.2 normal/normal/12@" in r["key"]]
     hits, widths = [], []
     for record in mine:
         known = records.errors_of(record, MODEL)
@@ -165,7 +165,7 @@ def test_a_known_answer_end_to_end(small):
 
 
 def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
-    words = ["bench", "coverage", folder, "--families", "lfw", "--repeats", 2, "--method", QUICK]
+    words = ["coverage", folder, "--families", "lfw", "--repeats", 2, "--method", QUICK]
     words = [str(word) for word in [*words, "--output", tmp_path / "out", "--shares"]]
     assert app.main([*words, "0.1,0.25"]) == 0
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
@@ -182,7 +182,7 @@ def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
 
 
 def test_command(capsys, folder, tmp_path):
-    words = ["bench", "coverage", folder, "--families", "lfw", "--repeats", 1]
+    words = ["coverage", folder, "--families", "lfw", "--repeats", 1]
     words += ["--method", QUICK, "--jobs", 1, "--output", tmp_path / "out"]
     words = [str(word) for word in words]
     assert app.main(words) == 0
@@ -206,7 +206,7 @@ def test_command(capsys, folder, tmp_path):
 
 def test_command_tells_what_was_refused(capsys, folder, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, "choosy", Choosy)
-    words = ["bench", "coverage", str(folder), "--families", "lfw", "--method", "choosy"]
+    words = ["coverage", str(folder), "--families", "lfw", "--method", "choosy"]
     words += ["--jobs", "1", "--seed", "1", "--output", str(tmp_path / "out"), "--repeats"]
     assert app.main([*words, "40"]) == 0
     # Class 0 is in a pilot of 12 out of 240 with a chance of one in twenty.
@@ -215,5 +215,5 @@ def test_command_tells_what_was_refused(capsys, folder, tmp_path, monkeypatch):
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
     (count,) = found["details"]["refused"].values()
     assert found["rows"][0]["pilots"] == 40 - count and 1 <= count < 10
-    assert app.main(["bench", "coverage", "--families", "lfw"]) == 2
+    assert app.main(["coverage", "--families", "lfw"]) == 2
     assert "needs a folder" in capsys.readouterr().err

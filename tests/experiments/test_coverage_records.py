@@ -60,10 +60,10 @@ def made_up(z, ratios, error=0.2, bias=0.3, growth=0.5):
     }
 
 
-def judged(records, model, ratios):
+def judged(kept, model, ratios):
     return [
         one
-        for record in records
+        for record in kept
         for one in records.judge(record, model, ratios, family="f", setting="s")
     ]
 
@@ -74,8 +74,8 @@ def judged(records, model, ratios):
 def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     """Evenly spaced normal quantiles for errors, so that 90% hold up to one interval."""
     n, ratios = 400, (1, 2, 5, 20)
-    records = [made_up(ndtri((i + 0.5) / n), ratios) for i in range(n)]
-    rows = records.cells(judged(records, NORMAL, ratios))
+    kept = [made_up(ndtri((i + 0.5) / n), ratios) for i in range(n)]
+    rows = records.cells(judged(kept, NORMAL, ratios))
     pooled = [row for row in rows if row["setting"] == "all"]
     assert [row["ratio"] for row in pooled] == list(ratios)
     for row in pooled:
@@ -89,7 +89,7 @@ def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     # Each part of the model matters: without it, at the largest ratio, too few are held.
     for name in ("growth", "scale", "doubt", "share"):
         other = replace(NORMAL, **{name: 0.0})
-        last = records.cell([j for j in judged(records, other, ratios) if j.ratio == 20])
+        last = records.cell([j for j in judged(kept, other, ratios) if j.ratio == 20])
         assert last["coverage"] < 0.885
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bench_tools import N_CLASSES, AsMeasured, Lacking, measured_by_hand, scores_and_labels
+from experiments import app as command_line
 from experiments import methods
 from headcount import Pilot
-from headcount.cli import app as command_line
 from headcount.estimators import METHODS
 
 # -- the command line ------------------------------------------------------------------------------
@@ -20,7 +20,7 @@ def run(capsys, tmp_path, monkeypatch):
 
     def go(*argv):
         capsys.readouterr()
-        code = command_line.main(["bench", *(str(word) for word in argv)])
+        code = command_line.main([*(str(word) for word in argv)])
         return code, *capsys.readouterr()
 
     return go
@@ -33,7 +33,7 @@ TABLE1 = ("table1", "pilot.npz", "--pilot-classes", "4,8", "--repeats", 2, *SMAL
 def test_table1_command(run, tmp_path):
     code, out, err = run(*TABLE1, "--probes-per-class", 2)
     assert (code, err) == (0, "")
-    home = tmp_path / "results" / "table1"
+    home = tmp_path / "experiment-results" / "table1"
     found = json.loads((home / "table1.json").read_text())
     assert found["options"]["probes_per_class"] == 2
     assert found["options"]["n_probes"] == 24
@@ -46,10 +46,10 @@ def test_table1_command(run, tmp_path):
     assert "4 tasks, 4 of them done before" in run(*TABLE1, "--probes-per-class", 2)[1]
 
 
-@pytest.mark.parametrize("here", [".", "benchmarks"])
+@pytest.mark.parametrize("here", [".", "experiments"])
 def test_committed_results_are_never_the_default(run, here, tmp_path, monkeypatch):
     """Neither from the root of a checkout nor from the folder beside them."""
-    kept = tmp_path / "benchmarks" / "results" / "table1"
+    kept = tmp_path / "experiments" / "results" / "table1"
     kept.mkdir(parents=True)
     (kept / "table1.json").write_text("committed")
     monkeypatch.chdir(tmp_path / here)
@@ -58,7 +58,7 @@ def test_committed_results_are_never_the_default(run, here, tmp_path, monkeypatc
     assert (code, err) == (0, "")
     assert [path.name for path in kept.iterdir()] == ["table1.json"]
     assert (kept / "table1.json").read_text() == "committed"
-    assert (tmp_path / here / "results" / "table1" / "table1.json").exists()
+    assert (tmp_path / here / "experiment-results" / "table1" / "table1.json").exists()
 
 
 def test_telugu_command(run, folder, tmp_path):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from experiments import app
 from experiments.papers import figure10, toy
 from experiments.runner import Settings
-from headcount.cli import app
 
 
 def test_circles_lie_on_the_red_curve(tmp_path):
@@ -18,9 +18,7 @@ def test_circles_lie_on_the_red_curve(tmp_path):
 
 
 def test_toy_command_writes_its_figures(tmp_path, capsys):
-    assert (
-        app.main(["bench", "toy", "--repeats", "50", "--output", str(tmp_path), "--jobs", "1"]) == 0
-    )
+    assert app.main(["toy", "--repeats", "50", "--output", str(tmp_path), "--jobs", "1"]) == 0
     assert "theory" in capsys.readouterr().out
     assert (tmp_path / "toy.png").read_bytes().startswith(b"\x89PNG")
     held = json.loads((tmp_path / "toy.json").read_text())

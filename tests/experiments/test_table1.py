@@ -131,7 +131,7 @@ import os, signal, sys
 import numpy as np
 from pathlib import Path
 from headcount import Pilot
-from experiments import table1
+from experiments.papers import table1
 from experiments.runner import Settings
 from headcount.estimators import ProbitNormal
 
@@ -167,6 +167,7 @@ def test_a_killed_run_goes_on_where_it_was_with_the_same_results(tmp_path):
         return subprocess.run(
             [sys.executable, "-W", "error", "script.py", *words],
             cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )  # fmt: skip
 
     killed = run("5", "one")

@@ -10,13 +10,13 @@ from matplotlib import image
 
 import compare_sets
 from bench_tools import Choosy
+from experiments import app
 from experiments.papers import cleanex
 from experiments.papers import cleanex_populations as populations
 from experiments.runner import JOURNAL, Settings
 from experiments.yardstick import figures, places, tasks, yardstick
 from experiments.yardstick.targets import Stratum
 from headcount import DataError, ParameterError, observe
-from headcount.cli import app
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 from headcount.estimators.auto.auto import Auto
 
@@ -277,7 +277,7 @@ def run(capsys, tmp_path, monkeypatch):
 
     def go(*argv):
         capsys.readouterr()
-        code = app.main(["bench", "compare", *(str(word) for word in argv), "--jobs", "1"])
+        code = app.main(["yardstick", *(str(word) for word in argv), "--jobs", "1"])
         return code, *capsys.readouterr()
 
     return go

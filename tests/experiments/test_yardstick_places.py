@@ -40,21 +40,21 @@ def test_random_problems_are_judged_up_to_twenty_times_their_classes():
 
 
 def test_problems_have_seeds_of_their_own():
-    places = [p for part in ("problems", "held-out") for p in places.problem_places(part)]
+    made = [p for part in ("problems", "held-out") for p in places.problem_places(part)]
     counts = {
-        part: sum(p.pilots for p in places if p.part == part) for part in ("problems", "held-out")
+        part: sum(p.pilots for p in made if p.part == part) for part in ("problems", "held-out")
     }
     # At least 60, as many of each of 11 and of 3 families.
     assert counts == {"problems": 66, "held-out": 60}
     seeds = [
         places.problem_seed(place, repeat, seed)
         for seed in (0, 1)
-        for place in places
+        for place in made
         for repeat in range(place.pilots)
     ]
     assert len(set(seeds)) == len(seeds) == 2 * (66 + 60)
     assert min(seeds) >= 3_000_000
-    assert {p.family for p in places if p.part == "held-out"} == {"tree", "manifold", "topics"}
+    assert {p.family for p in made if p.part == "held-out"} == {"tree", "manifold", "topics"}
 
 
 def test_the_simulations_are_those_of_the_issue():
