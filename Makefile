@@ -5,6 +5,8 @@ BIN := .venv/bin
 LOCKED := --constraint requirements.lock
 # Newer builds bring gigabytes of CUDA with them, which no test here uses.
 TORCH := torch==2.13.0
+# What is installed, without the experiments, which need torch.
+INSTALLED := tests src --ignore tests/experiments
 FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
 .PHONY: demo test test-newest test-oldest slow lock lint docs house wheel papers bench clean
@@ -32,7 +34,7 @@ test-oldest: .venv/.installed-dev
 	    --editable '.[plot,io,report]'
 	grep -E '^(pytest|pytest-xdist|hypothesis|polars)==' requirements.lock | \
 	    $(BIN)/uv pip install --quiet --python .venv-oldest --requirement -
-	.venv-oldest/bin/python $(FAST) -W ignore::DeprecationWarning
+	.venv-oldest/bin/python $(FAST) $(INSTALLED) -W ignore::DeprecationWarning
 
 # Which tests are too slow for the two above.
 slow: .venv/.installed-dev

@@ -3,6 +3,7 @@ import contextlib
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 from scipy.stats import norm
 
@@ -32,7 +33,7 @@ def integral(loss, n, mu, tau):
         low, high = middle - reach, middle + reach
     y = np.linspace(low, high, 40_001)
     log_mass = loss * norm.logsf(y) + (n - loss) * norm.logcdf(y) - top
-    return np.trapezoid(np.exp(log_mass) * norm.pdf(y, mu, tau), y)
+    return trapezoid(np.exp(log_mass) * norm.pdf(y, mu, tau), y)
 
 
 @pytest.mark.parametrize("mu, tau", [(2.0, 1.0), (3.5, 0.4), (0.3, 2.5), (-1.0, 0.8)])

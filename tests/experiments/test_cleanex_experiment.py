@@ -330,7 +330,7 @@ def test_command_shows_means_of_parts_and_names_its_files(command, tmp_path):
     """At full size, on the part that is cheap: decoding, 200 of 1,000."""
     code, out, err = command("--parts", "decoding", *FAST)
     assert (code, err) == (0, "")
-    home = tmp_path / "results" / "cleanex"
+    home = tmp_path / "experiment-results" / "cleanex"
     found = json.loads((home / "cleanex.json").read_text())
     lines = [line.split() for line in out.splitlines() if line.strip().startswith("decoding")]
     assert [line[:5] for line in lines] == [

@@ -287,7 +287,7 @@ def test_command(run, data, tmp_path):
     words = (data, "--parts", "real", "--methods", "auto,kde", "--pilots", 2)
     code, out, err = run(*words, "--fewer-pilots", "kde=1")
     assert (code, err) == (0, "")
-    home = tmp_path / "results" / "compare"
+    home = tmp_path / "experiment-results" / "compare"
     found = json.loads((home / "compare.json").read_text())
     assert found["options"]["fewer_pilots"] == {"kde": 1}
     assert len(found["rows"]) == 3 * len(places.FILES)

@@ -79,11 +79,11 @@ def test_real_pilots_are_at_most_a_quarter_of_their_set(data):
     assert sizes["omniglot_pixels"] == [20, 25]  # of 100 classes
     assert sizes["telugu_knn_n10_100"] == [20, 25, 26]  # of 104
     whole = load(data / "telugu_svm_100.npz")
-    held = made.case(made[-1], 0, 0)
+    held = places.case(made[-1], 0, 0)
     assert held.truth == pytest.approx(observe(whole).accuracy(np.arange(2, 108)))
     assert held.pilot.n_classes == 26
     assert set(held.pilot.class_names) < set(whole.class_names)
-    other = made.case(made[-1], 1, 0).pilot
+    other = places.case(made[-1], 1, 0).pilot
     assert set(other.class_names) != set(held.pilot.class_names)
 
 

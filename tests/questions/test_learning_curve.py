@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
@@ -122,7 +123,7 @@ def test_information_is_that_of_the_losses():
 
     def log_chance(loss, mu, log_tau):
         inner = binom.pmf(loss, 29, norm.sf(y)) if loss >= 0 else 1 - norm.cdf(y) ** 29
-        return math.log(np.trapezoid(inner * norm.pdf(y, mu, math.exp(log_tau)), y))
+        return math.log(trapezoid(inner * norm.pdf(y, mu, math.exp(log_tau)), y))
 
     expected = np.diag([0.0, 3.0])  # the prior on log tau
     rows = [(loss, 1.0) for loss in pilot.losses] + [(0, 0.5), (-1, 0.5)]

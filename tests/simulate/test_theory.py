@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from headcount import ParameterError, Pilot, observe
@@ -42,7 +43,7 @@ def toy_accuracy(rho, k):
     sd = rho * np.sqrt(1 - rho**2)  # of rho Y given x, whose mean is rho^2 x
     own = norm.pdf(point + e, rho**2 * point, sd) + norm.pdf(point - e, rho**2 * point, sd)
     beaten = np.clip(norm.cdf((point + e) / rho) - norm.cdf((point - e) / rho), 0, 1 - 1e-16)
-    inner = np.trapezoid(np.exp((k - 1) * np.log1p(-beaten)) * own * e, t, axis=1)
+    inner = trapezoid(np.exp((k - 1) * np.log1p(-beaten)) * own * e, t, axis=1)
     return 2 * wx @ (norm.pdf(x) * inner)
 
 
@@ -81,7 +82,7 @@ def test_toy_label_set_accuracy_is_the_integral_over_points(rho):
     labels = np.array([0.4, -1.1, 2.0, 0.5])
     x = np.linspace(-12, 12, 400_001)
     densities = norm.pdf(x[:, None], rho * labels, np.sqrt(1 - rho**2))
-    expected = np.trapezoid(densities.max(axis=1), x) / len(labels)
+    expected = trapezoid(densities.max(axis=1), x) / len(labels)
     toy = BivariateNormal(rho)
     assert float(toy.label_set_accuracy(labels)) == pytest.approx(expected, abs=1e-8)
     both = toy.label_set_accuracy([labels, labels[::-1] + 1])

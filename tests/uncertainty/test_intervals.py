@@ -254,5 +254,6 @@ def test_without_intervals():
 
 
 def test_slow_methods_have_no_intervals():
+    pytest.importorskip("torch")
     made = forecast(gaussian(20), classes=40, method="cleanex-fast")
     assert made.backtest is None and made.interval(40) is None

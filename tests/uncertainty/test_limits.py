@@ -173,7 +173,7 @@ def test_limits_of_a_capacity_are_where_limits_cross_the_target(made, target):
             assert made.interval(1e300)[side] >= target - ROUND_OFF
         else:
             assert made.interval(last)[side] >= target - ROUND_OFF
-            after = last + max(1.0, last * 1e-14)
+            after = last + max(1.0, math.ceil(last * 1e-14))
             assert made.interval(after)[side] < target - ROUND_OFF
 
 
