@@ -24,14 +24,14 @@ from headcount.questions.risk.costs import as_cost
 from headcount.questions.risk.covariance import risk_jackknife
 from headcount.questions.risk.observed import observed_risk
 from headcount.uncertainty.asymptotics import (
-    accuracy_forecast_error,
     asymptotic_interval,
     expected_sup_error_bound,
     fit_sensitivity,
     pass_on,
+    regression_error,
     sup_error,
 )
-from headcount.uncertainty.jackknife import Jackknife
+from headcount.uncertainty.jackknife import MetricJackknife
 
 WORLDS = ("round 1d", "round 2d", "round 5d", "round 10d", "circle")
 NOISE = {1: 0.3, 2: 0.2, 5: 0.4, 10: 0.8}
@@ -120,7 +120,7 @@ def minimax(n_classes: int, repeats: int, seed: int) -> Row:
         rng = np.random.default_rng([seed, 99, n_classes, repeat])
         pilot, _ = draw("circle", n_classes, 1, rng)
         gap = slope @ observed_risk(pilot, "zero-one", k) - true
-        jackknife = Jackknife(pilot)
+        jackknife = MetricJackknife(pilot)
         covariance = pass_on(slope, jackknife.covariance(k.astype(np.int64)))
         errors.append(sup_error(powers, gap))
         bounds.append(expected_sup_error_bound(covariance))
@@ -145,7 +145,7 @@ def forecasts(world: str, method: Any, n_classes: int, repeats: int, seed: int) 
         pilot, _ = draw(world, n_classes, 1, rng)
         fit = method.fit(pilot)
         seen.append(fit.predict(k))
-        found.append(accuracy_forecast_error(pilot, fit, k) ** 2)
+        found.append(regression_error(pilot, fit, k) ** 2)
     spread, error = np.std(seen, axis=0, ddof=1), np.sqrt(np.mean(found, axis=0))
     return [
         {

@@ -416,16 +416,16 @@ def scored():
 
 def test_asymptotic_interval_is_normal_around_the_accuracy(scored):
     from headcount.uncertainty.asymptotics import (
-        accuracy_forecast_error,
-        accuracy_standard_error,
+        metric_error,
+        regression_error,
     )
 
     fit = Regression(bandwidth=0.3)
     result = forecast(scored, classes=300, method=fit, confidence=0.8, intervals=False)
     lower, upper = result.interval([50, 300], by="asymptotic")
     errors = [
-        float(accuracy_standard_error(scored, 50)),
-        float(accuracy_forecast_error(scored, fit.fit(scored), 300)),
+        float(metric_error(scored, 50)),
+        float(regression_error(scored, fit.fit(scored), 300)),
     ]
     middle = result.accuracy([50, 300])
     np.testing.assert_allclose(upper - middle, 1.2815516 * np.array(errors), rtol=1e-6)

@@ -15,13 +15,13 @@ from headcount.questions.risk import as_cost, covariance, observed_risk
 from headcount.questions.risk.covariance import curve_covariance, risk_jackknife, standard_errors
 from headcount.uncertainty import jackknife as module
 from headcount.uncertainty.asymptotics import (
-    accuracy_forecast_error,
-    accuracy_standard_error,
     asymptotic_interval,
     expected_sup_error_bound,
     fit_sensitivity,
+    metric_error,
     mixture_sensitivity,
     pass_on,
+    regression_error,
     sup_error,
     sup_error_bound,
 )
@@ -117,7 +117,7 @@ def test_one_class_at_a_time_when_rivals_do_not_matter():
     scores = np.where(wrong[:, None], 1.0, -1.0) * np.ones((100, 100))
     np.fill_diagonal(scores, 0.0)
     pilot = Pilot.from_scores(scores, np.arange(100), higher_is_better=True)
-    found = accuracy_standard_error(pilot, [2, 50, 90])
+    found = metric_error(pilot, [2, 50, 90])
     assert found == pytest.approx(np.sqrt(0.3 * 0.7 / 99), rel=0.01)
 
 
@@ -150,7 +150,7 @@ def test_order_and_orientation_do_not_matter(work, monkeypatch):
     rows, columns = rng.permutation(120), rng.permutation(40)
     place = np.argsort(columns)
     k, priors = [2, 17, 38], 0.1 + rng.random(40)
-    chosen = risk_jackknife(pilot, as_cost(cost, pilot))._paired(2)
+    chosen = risk_jackknife(pilot, as_cost(cost, pilot)).paired_classes(2)
     assert (len(chosen) == 40) == (work > 300)
     want = curve_covariance(pilot, cost, k, priors)
     other = Pilot.from_scores(
@@ -175,11 +175,11 @@ def test_places_that_are_never_reached_are_left_out(flat, monkeypatch):
 
 def test_part_of_the_pairs_stands_for_all(monkeypatch):
     pilot, _ = round_world(np.random.default_rng(6), 300)
-    whole = accuracy_standard_error(pilot, [2, 150, 270])
+    whole = metric_error(pilot, [2, 150, 270])
     monkeypatch.setattr(module, "MOST_PAIRED", 200)
     # J2 from 4 of 9 pairs; its error of some ten per cent moves a standard error by a fifth of it.
-    assert accuracy_standard_error(pilot, [2, 150, 270]) == pytest.approx(whole, rel=0.05)
-    assert (accuracy_standard_error(pilot, [150]) != whole[1]).all()
+    assert metric_error(pilot, [2, 150, 270]) == pytest.approx(whole, rel=0.05)
+    assert (metric_error(pilot, [150]) != whole[1]).all()
 
 
 @pytest.mark.parametrize(("n_dims", "sigma", "hierarchy"), [(5, 0.4, True), (1, 0.3, False)])
@@ -303,19 +303,19 @@ def test_forecast_error_is_how_much_the_forecast_moves(method):
     for value, direction in zip(values[-4:], directions.T[-4:], strict=True):
         moved = (forecast(accuracy + step * direction) - start) / step
         variance += value * moved**2
-    found = accuracy_forecast_error(pilot, fit, asked)
+    found = regression_error(pilot, fit, asked)
     # Four directions hold nearly all of it.
     assert values[:-4].clip(0).sum() < 1e-3 * values.sum()
     assert found == pytest.approx(np.sqrt(variance), rel=0.02)
-    assert accuracy_forecast_error(pilot, fit, 160).shape == ()
+    assert regression_error(pilot, fit, 160).shape == ()
 
 
 def test_forecast_error_needs_a_fitted_moment_regression():
     pilot, _ = round_world(np.random.default_rng(11), 30)
     with pytest.raises(ParameterError, match="not been fitted"):
-        accuracy_forecast_error(pilot, SplineRegression(), 100)
+        regression_error(pilot, SplineRegression(), 100)
     with pytest.raises(UnsupportedError, match=r"regression only.*use method regression or"):
-        accuracy_forecast_error(pilot, Exponential().fit(pilot), 100)
+        regression_error(pilot, Exponential().fit(pilot), 100)
 
 
 def test_interval():
@@ -370,8 +370,8 @@ def test_three_classes():
     # Without class 0 one of two pairs is lost, without 1 none, without 2 one of two.
     left = np.array([0.5, 0.0, 0.5])
     want = np.sqrt(2 / 3 * ((left - left.mean()) ** 2).sum())
-    assert float(accuracy_standard_error(pilot, 2)) == pytest.approx(want)
-    assert float(accuracy_standard_error(pilot, 3)) == pytest.approx(want)
+    assert float(metric_error(pilot, 2)) == pytest.approx(want)
+    assert float(metric_error(pilot, 3)) == pytest.approx(want)
 
 
 def test_probes_of_two_classes_only():
@@ -383,14 +383,14 @@ def test_probes_of_two_classes_only():
 
 def test_what_cannot_be_known_is_refused(monkeypatch):
     with pytest.raises(UnsupportedError, match="which classes beat each probe"):
-        accuracy_standard_error(Pilot.from_losses([0, 1], 5, labels=[0, 1]), 3)
+        metric_error(Pilot.from_losses([0, 1], 5, labels=[0, 1]), 3)
     with pytest.raises(UnsupportedError, match="three or more"):
-        accuracy_standard_error(Pilot.from_scores(np.eye(2), [0, 1]), 2)
+        metric_error(Pilot.from_scores(np.eye(2), [0, 1]), 2)
     with pytest.raises(UnsupportedError, match="all probes are of one class"):
-        accuracy_standard_error(Pilot.from_scores(np.eye(4)[:1], [0]), 2)
+        metric_error(Pilot.from_scores(np.eye(4)[:1], [0]), 2)
     pilot, cost = round_world(np.random.default_rng(14), 20, sigma=1.0)
     with pytest.raises(ParameterError, match="20 classes"):
-        accuracy_standard_error(pilot, 21)
+        metric_error(pilot, 21)
     monkeypatch.setattr(covariance, "BEATS_BUDGET", 100)
     with pytest.raises(UnsupportedError, match="use fewer probes"):
         curve_covariance(pilot, cost, [5])

@@ -332,12 +332,12 @@ def test_coverage_is_high_for_the_right_model_and_none_for_a_naive_one():
 
 
 def test_coverage_by_hand(pilot):
-    from headcount.uncertainty.asymptotics import accuracy_standard_error
+    from headcount.uncertainty.asymptotics import metric_error
     from headcount.uncertainty.error_model import MODEL
 
     found = backtest(pilot, method="probit-normal", repeats=6)
     a = found.observed
-    own = float(accuracy_standard_error(pilot, 100)) / (a * (1 - a))
+    own = float(metric_error(pilot, 100)) / (a * (1 - a))
     for step in found.steps:
         x = math.log(step.ratio)
         grown = own**2 * step.ratio * math.exp(MODEL.growth * MODEL.blind_growth * x)

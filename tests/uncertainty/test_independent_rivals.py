@@ -8,7 +8,7 @@ from scipy import stats
 from headcount import Pilot, observe
 from headcount.estimators import ProbitNormal
 from headcount.simulate.theory import probit_normal_law
-from headcount.uncertainty.resampling import refits, sampler_for, thinned
+from headcount.uncertainty.resampling import refits, sampler_for, thin
 
 GRID = [2, 5, 20, 100, 1000]
 
@@ -39,7 +39,7 @@ def law_by_listing(losses, ties, n_rivals, draws):
 def test_thinned_counts_have_the_law_of_a_random_set_of_rivals(losses, ties):
     n_probes, n_rivals, draws = 20_000, 7, 3
     counts = (np.full(n_probes, value) for value in (losses, ties))
-    found = thinned(*counts, n_rivals, draws, np.random.default_rng(1))
+    found = thin(*counts, n_rivals, draws, np.random.default_rng(1))
     seen = Counter(zip(*(part.tolist() for part in found), strict=True))
     law = law_by_listing(losses, ties, n_rivals, draws)
     assert set(seen) == set(law)
@@ -53,7 +53,7 @@ def test_thinning_beyond_the_generator_keeps_mean_and_variance():
     n, rng = 4 * 10**9, np.random.default_rng(0)
     for losses, draws in ((6, n // 2), (10**9, 50), (n, 1000)):
         counts = np.full(20_000, losses), np.zeros(20_000, np.int64)
-        lost, tied = thinned(*counts, n, draws, rng)
+        lost, tied = thin(*counts, n, draws, rng)
         share = losses / n
         mean, variance = draws * share, draws * share * (1 - share) * (n - draws) / (n - 1)
         # Four standard errors of the mean, and of the variance: sqrt(2 / 20,000) = 1%.

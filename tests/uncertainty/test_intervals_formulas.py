@@ -13,7 +13,7 @@ from headcount import (
     observe,
     simulate,
 )
-from headcount.uncertainty.asymptotics import accuracy_standard_error
+from headcount.uncertainty.asymptotics import metric_error
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 from headcount.uncertainty.error_model import ErrorModel
 from headcount.uncertainty.intervals import (
@@ -231,12 +231,12 @@ def test_bias_is_a_line_through_the_steps_of_the_back_test():
 def test_up_to_the_pilot_the_error_is_that_of_the_jackknife(result):
     pilot, ks = gaussian(), np.array([2, 60])
     accuracy = observe(pilot).accuracy(ks)
-    error = accuracy_standard_error(pilot, ks) / (accuracy * (1 - accuracy))
+    error = metric_error(pilot, ks) / (accuracy * (1 - accuracy))
     inside = np.clip(accuracy, 0.5 / 180, 1 - 0.5 / 180)
     found = result.uncertainty.sampling(ks)
     assert found[1] == pytest.approx(error[1], rel=1e-9)
     assert found[0] == pytest.approx(
-        accuracy_standard_error(pilot, 2) / (inside[0] * (1 - inside[0])), rel=1e-9
+        metric_error(pilot, 2) / (inside[0] * (1 - inside[0])), rel=1e-9
     )
 
 

@@ -15,6 +15,7 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import UnsupportedError
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import named
 
@@ -53,6 +54,7 @@ class CheckInput:
     law: Favorability | PredictedCurve
     asked: Sequence[int] = ()
     backtest: BacktestResult | None = None
+    metric: Metric = ACCURACY
 
     @cached_property
     def probes_per_class(self) -> Ints:

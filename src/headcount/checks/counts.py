@@ -41,41 +41,47 @@ def few_probes(case: CheckInput) -> str | None:
         return None
     return (
         f"{counted(case.pilot.n_probes, 'probe')}, worth about {worth:.0f} equally weighted ones, "
-        f"leave the measured accuracy uncertain by up to {164.5 * np.sqrt(0.25 / worth):.0f} "
-        "points either way; add probes, best of new classes."
+        f"leave the measured {case.metric.label} uncertain by up to "
+        f"{164.5 * np.sqrt(0.25 / worth):.0f} points either way; add probes, best of new classes."
     )
 
 
 def heavy_ties(case: CheckInput) -> str | None:
-    """Compare what accuracy would be if every tie were won, and if every tie were lost."""
-    pilot = case.pilot
-    known = ~pilot.censored
-    two = float(pilot.weights @ (pilot.ties / (pilot.n_classes - 1) * known))
-    decided = (pilot.losses == 0) & (pilot.ties > 0) & known
-    everything = float(pilot.weights @ decided)
-    if max(two, everything) <= TOLERATED:
+    """Compare what the metric would be if every tie were won, and if every tie were lost."""
+    gaps = {k: _tie_gap(case, k) for k in (case.pilot.n_classes, 2)}
+    k = max(gaps, key=gaps.__getitem__)
+    if gaps[k] <= TOLERATED:
         return None
-    k, gap = (pilot.n_classes, everything) if everything >= two else (2, two)
     return (
-        f"exact ties decide much: among {k:,} classes accuracy would be {100 * gap:.0f} points "
-        "higher if every tie were won than if it were lost; use finer scores than these, not "
-        "votes or rounded ones."
+        f"exact ties decide much: among {k:,} classes {case.metric.label} would be "
+        f"{100 * gaps[k]:.0f} points higher if every tie were won than if it were lost; use finer "
+        "scores than these, not votes or rounded ones."
     )
 
 
+def _tie_gap(case: CheckInput, k: int) -> float:
+    """Return by how much the metric among k classes is higher where ties are won."""
+    pilot, n_rivals = case.pilot, case.pilot.n_classes - 1
+    won, lost = (
+        case.metric.of_each(losses, n_rivals, k)
+        for losses in (pilot.losses, pilot.losses + pilot.ties)
+    )
+    return float(pilot.weights @ ((won - lost) * ~pilot.censored))
+
+
 def nothing_to_learn(case: CheckInput) -> str | None:
-    """See whether every probe is right, or none."""
-    k = case.observed.n_classes
-    lower, upper = (float(bound) for bound in case.observed.bounds(k))
+    """See whether the metric is at its best among all classes, or at its worst."""
+    k, metric = case.observed.n_classes, case.metric
+    lower, upper = (float(bound) for bound in case.observed.bounds(k, metric))
     if lower > 1 - ROUND_OFF:
         return (
-            f"every probe is right among all {k:,} classes, so the pilot does not show how "
+            f"among all {k:,} classes {metric.describe(1.0)}, so the pilot does not show how "
             "errors grow; use more or harder classes until some errors appear."
         )
     if upper < ROUND_OFF:
         return (
-            f"no probe is right among all {k:,} classes, so there is no accuracy left to "
-            "extrapolate; check the labels and the direction of the scores."
+            f"among all {k:,} classes {metric.describe(0.0)}, so there is no {metric.label} left "
+            "to extrapolate; check the labels and the direction of the scores."
         )
     return None
 
@@ -106,7 +112,7 @@ def unbalanced(case: CheckInput) -> str | None:
 
 
 def heavy_censoring(case: CheckInput) -> str | None:
-    """See how closely accuracy is known among half of the pilot's classes.
+    """See how closely the metric is known among half of the pilot's classes.
 
     A probe known to have at least d losses is right among half of the classes with a chance of
     at most about 1 / 2^d: lists cut at any depth but the first few places do no harm.
@@ -114,11 +120,11 @@ def heavy_censoring(case: CheckInput) -> str | None:
     if case.observed.exact:
         return None
     k = max(2, case.observed.n_classes // 2)
-    lower, upper = (float(bound) for bound in case.observed.bounds(k))
+    lower, upper = (float(bound) for bound in case.observed.bounds(k, case.metric))
     if upper - lower <= min(WIDEST, WIDEST_SHARE * (1 - lower)):
         return None
     return (
-        f"the lists were cut so early that accuracy among {k:,} classes is only known to lie "
-        f"between {percent(lower)} and {percent(upper)}; no forecast can be better than that, so "
-        "keep longer lists."
+        f"the lists were cut so early that {case.metric.label} among {k:,} classes is only known "
+        f"to lie between {percent(lower)} and {percent(upper)}; no forecast can be better than "
+        "that, so keep longer lists."
     )

@@ -22,26 +22,26 @@ ROWS = 256
 
 
 def gap_at_pilot(case: CheckInput) -> str | None:
-    """Compare observed and fitted accuracy at the pilot's own size, where both are known."""
+    """Compare the observed and the fitted value at the pilot's own size, where both are known."""
     k = case.observed.n_classes
-    lower, upper = (float(bound) for bound in case.observed.bounds(k))
-    fitted = float(case.law.accuracy(k))
+    lower, upper = (float(bound) for bound in case.observed.bounds(k, case.metric))
+    fitted = float(case.law.value(k, case.metric))
     if max(lower - fitted, fitted - upper) <= max(GAP, _error(case.pilot, (lower + upper) / 2)):
         return None
+    measured = percent(float(case.observed.value(k, case.metric)))
     return (
-        f"at the pilot's own {k:,} classes the method gives {percent(fitted)} where "
-        f"{percent(float(case.observed.accuracy(k)))} was measured; it does not fit these data "
-        "well, so its forecast is doubtful."
+        f"at the pilot's own {k:,} classes the method gives {percent(fitted)} where {measured} was "
+        "measured; it does not fit these data well, so its forecast is doubtful."
     )
 
 
-def _error(pilot: Pilot, accuracy: float) -> float:
-    """Return the standard error of the measured accuracy.
+def _error(pilot: Pilot, value: float) -> float:
+    """Return the standard error of what was measured.
 
     One probe right and one wrong are added, as all right does not mean that none can be wrong.
     """
     worth = 1 / float(np.square(pilot.weights).sum())
-    share = (accuracy * worth + 1) / (worth + 2)
+    share = (value * worth + 1) / (worth + 2)
     return float(np.sqrt(share * (1 - share) / worth))
 
 

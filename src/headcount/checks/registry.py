@@ -12,6 +12,7 @@ from headcount.checks.check_input import BacktestResult, CheckInput
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 
 
@@ -64,6 +65,7 @@ def run_checks(
     *,
     asked: Sequence[int] = (),
     backtest: BacktestResult | None = None,
+    metric: Metric = ACCURACY,
 ) -> tuple[Check, ...]:
     """Return what a user should know before believing a forecast.
 
@@ -84,6 +86,8 @@ def run_checks(
     backtest : object with `supported`, `n_classes` and `steps`, optional
         How far forecasts were right on the pilot itself. Without it, a forecast past a fixed
         multiple of the pilot's size is doubted.
+    metric : Metric
+        What is forecast, accuracy by default.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def run_checks(
     >>> [check.code for check in found]
     ['HC001']
     """
-    case = CheckInput(pilot, observed, law, tuple(asked), backtest)
+    case = CheckInput(pilot, observed, law, tuple(asked), backtest, metric)
     looked = [(entry, entry.look(case)) for entry in TABLE if entry.look is not None]
     return tuple(
         finding(entry.code, text, entry.advise(case) if entry.advise else "")

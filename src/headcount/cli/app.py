@@ -26,6 +26,7 @@ from headcount.cli.options import (
     Intervals,
     Jobs,
     Method,
+    MetricName,
     Note,
     PilotFiles,
     Plot,
@@ -43,10 +44,11 @@ from headcount.cli.options import (
 from headcount.cli.plan import plan
 from headcount.cli.risk import risk
 from headcount.errors import HeadcountError, ParameterError, listening
-from headcount.support.words import counted, near_one, percent, percent_range
+from headcount.support.words import counted, near_one, percent
 from headcount.support.workers import doing
 
 if TYPE_CHECKING:
+    from headcount.metrics import Metric
     from headcount.pilot.pilot import Pilot
     from headcount.questions.forecast import Forecast
 
@@ -80,6 +82,7 @@ def forecast(
     context: typer.Context,
     pilot: PilotFiles,
     classes: Classes,
+    metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Confidence = 0.9,
     intervals: Intervals = True,
@@ -97,7 +100,7 @@ def forecast(
     ] = False,
     error_rate: ErrorRate = False,
 ) -> None:
-    """Forecast accuracy at numbers of classes you have not measured.
+    """Forecast accuracy, or another metric, at numbers of classes you have not measured.
 
     For example:
 
@@ -111,7 +114,7 @@ def forecast(
     headcount forecast scores.npz --classes 10000 --report forecast.html --title "Gate 1"
     --noun person/people --probe-noun photo/photos
     """
-    with terminal.progress("Forecasting"), listening() as heard:
+    with terminal.progress("Forecasting"), listening() as warnings:
         from headcount.questions.forecast import forecast as make_forecast
 
         asked = numbers_of(classes)
@@ -125,6 +128,7 @@ def forecast(
         result = make_forecast(
             data,
             classes=asked,
+            metric=metric,
             method=method,
             confidence=confidence,
             random_state=seed,
@@ -136,7 +140,7 @@ def forecast(
             context,
             pilot.inputs,
             result,
-            warnings=heard,
+            warnings=warnings,
             title=title,
             note=note,
             error_rate=error_rate,
@@ -145,8 +149,7 @@ def forecast(
         if plot is not None:
             result.save(plot, error_rate=error_rate)
     if as_json:
-        answer = result.to_dict() | {"warnings": heard}
-        terminal.show_json(answer)
+        terminal.show_json(result.to_dict() | {"warnings": warnings})
     elif as_csv:
         terminal.put(result.to_csv())
     else:
@@ -170,8 +173,9 @@ def observe(
 
     headcount observe scores.npz --classes 10,100,500
     """
-    with terminal.progress("Looking at the pilot"), listening() as heard:
+    with terminal.progress("Looking at the pilot"), listening() as warnings:
         from headcount.curves.observed import observe as make_curve
+        from headcount.metrics import ACCURACY, Top
         from headcount.support.validation import whole_number
 
         one_format(as_json, as_csv)
@@ -180,29 +184,26 @@ def observe(
         data = pilot.load()
         curve = make_curve(data)
         asked = asked or _ladder(curve.n_classes)
+        metrics = [ACCURACY, Top(top)] if top > 1 else [ACCURACY]
         columns = {
-            "classes": [float(k) for k in asked],
-            "accuracy": curve.accuracy(asked).tolist(),
-            f"top_{top}": curve.top(top, asked).tolist(),
+            "classes": asked,
+            **{metric.name: curve.value(asked, metric).tolist() for metric in metrics},
             "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
-            "median_rank": curve.median_rank(asked).tolist(),
+            "median_rank": curve.median_rank(asked).astype(int).tolist(),
         }
         if not curve.exact:
             lower, upper = curve.bounds(asked)
             columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
         summary = data.summary() if not (as_json or as_csv) else None
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    for row in rows:
-        row["classes"] = int(row["classes"])
-        row["median_rank"] = int(row["median_rank"])
     if as_json:
-        terminal.show_json(_observed_json(data, rows) | {"warnings": heard})
+        terminal.show_json(_observed_json(data, rows) | {"warnings": warnings})
     elif as_csv:
         lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
         terminal.put("\n".join(lines) + "\n")
     else:
         terminal.say(str(summary))
-        _show_observed(rows, top)
+        _show_observed(rows, metrics)
 
 
 app.command()(capacity)
@@ -243,33 +244,28 @@ def demo(
         check_plot(plot, [])
         with doing("Reading all syllables"):
             everything = load_hangul()
-        drawn = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
+        syllables = np.random.default_rng(seed).choice(everything.class_names, 500, replace=False)
         sizes = [1000, 2000, 5000, everything.n_classes]
-        result = make_forecast(everything.subset(drawn), classes=sizes)
+        result = make_forecast(everything.subset(syllables), classes=sizes)
         with doing("Finding the truth"):
-            truth = make_curve(everything).accuracy(sizes)
+            truth = make_curve(everything).value(sizes)
         if plot is not None:
             result.save(plot, error_rate=error_rate)
-    measured = percent(float(result.accuracy(500)))
+    measured = percent(float(result.value(500)))
     terminal.say(
         "Recognising Korean syllables in one font from how they look in another.\n"
         f"A pilot of 500 of the 11,172 syllables gets {measured} of them right. "
         "How well will it do on more?\n"
     )
     rows = [
-        [
-            f"{k:,}",
-            percent(float(result.accuracy(k))),
-            percent_range(*(float(limit) for limit in result.interval(k) or ())),
-            percent(float(value)),
-        ]
-        for k, value in zip(sizes, truth, strict=True)
+        [*cells[:-1], percent(float(value))]
+        for cells, value in zip(result.table(sizes).cells(), truth, strict=True)
     ]
     terminal.show_table(["classes", "forecast from 500", "90% interval", "truth"], rows)
     lower, upper = result.interval(sizes) or (truth, truth)
-    held = int(((lower <= truth) & (truth <= upper)).sum())
+    n_right = int(((lower <= truth) & (truth <= upper)).sum())
     terminal.say(
-        f"\n{held} of the {len(sizes)} intervals hold{'s' * (held == 1)} the truth; "
+        f"\n{n_right} of the {len(sizes)} intervals hold{'s' * (n_right == 1)} the truth; "
         "for most pilots all should. "
         f"Another pilot: headcount demo --seed {seed + 1}"
         "\nYour own data: headcount forecast scores.npz --classes 10000"
@@ -367,16 +363,10 @@ def _ladder(n_classes: int) -> list[int]:
 
 
 def _show_forecast(result: Forecast) -> None:
-    rows = []
-    for k in sorted({result.n_classes, *result.classes}):
-        source = "measured" if k <= result.n_classes else "forecast"
-        limits = result.interval(k)
-        within = [] if limits is None else [percent_range(*(float(limit) for limit in limits))]
-        rows.append([f"{k:,}", percent(float(result.accuracy(k))), *within, source])
     size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
-    within = [] if result.uncertainty is None else [f"{percent(result.confidence)} interval"]
-    terminal.show_table(["classes", "accuracy", *within, ""], rows)
+    answer = result.answer
+    terminal.show_table(answer.titles(result.confidence), answer.cells())
     terminal.say("\n" + "\n".join(result.sentences()[-2:]))
     if result.backtest is not None:
         for sentence in result.backtest.sentences():
@@ -384,14 +374,14 @@ def _show_forecast(result: Forecast) -> None:
     terminal.list_checks(result.checks, result.warnings)
 
 
-def _show_observed(rows: list[dict[str, float]], top: int) -> None:
+def _show_observed(rows: list[dict[str, float]], metrics: list[Metric]) -> None:
     bounded = "lower" in rows[0]
-    columns = ["classes", "accuracy", f"top {top}", "mean reciprocal rank", "median rank"]
+    labels = [metric.label for metric in metrics]
+    columns = ["classes", *labels, "mean reciprocal rank", "median rank"]
     cells = [
         [
             f"{row['classes']:,}",
-            percent(row["accuracy"]),
-            percent(row[f"top_{top}"]),
+            *(metric.write(row[metric.name]) for metric in metrics),
             near_one(row["mean_reciprocal_rank"]),
             f"{row['median_rank']:,}",
             *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
@@ -399,8 +389,9 @@ def _show_observed(rows: list[dict[str, float]], top: int) -> None:
         for row in rows
     ]
     terminal.say("")
-    terminal.show_table(columns + (["accuracy within"] if bounded else []), cells)
+    terminal.show_table(columns + ([f"{labels[0]} within"] if bounded else []), cells)
 
 
 def _observed_json(data: Pilot, rows: list[dict[str, float]]) -> dict[str, Any]:
-    return {"schema": 1, "n_classes": data.n_classes, "n_probes": data.n_probes, "observed": rows}
+    size = {"n_classes": data.n_classes, "n_probes": data.n_probes}
+    return {**size, "observed": rows}

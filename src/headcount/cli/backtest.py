@@ -16,6 +16,7 @@ from headcount.cli.options import (
     Confidence,
     ErrorRate,
     Jobs,
+    MetricName,
     Note,
     PilotFiles,
     Plot,
@@ -45,6 +46,7 @@ LONG = ("grid", "halves")  # what only intervals need
 def backtest(
     context: typer.Context,
     pilot: PilotFiles,
+    metric: MetricName = "accuracy",
     method: Annotated[
         str,
         typer.Option(
@@ -82,45 +84,45 @@ def backtest(
 
     headcount backtest scores.npz --method all --report backtest.html
     """
-    with terminal.progress("Back-testing"), listening() as heard:
+    with terminal.progress("Back-testing"), listening() as warnings:
         one_format(as_json, as_csv)
         check_error_rate(error_rate, plot, report)
         check_plot(plot, pilot.inputs)
         check_report(report, pilot.inputs, title, note)
         data = pilot.load()
         settings = {
+            "metric": metric,
             "tolerance": tolerance,
             "repeats": repeats,
             "confidence": confidence,
             "n_jobs": jobs,
         }
-        found, refused = _tried(data, method, settings, seed)
-        left_out = [f"{name} is left out: {reason}" for name, reason in refused.items()]
-        said = [*heard, *left_out]
+        results, refused = _try_methods(data, method, settings, seed)
+        remarks = [f"{name} is left out: {reason}" for name, reason in refused.items()]
         write_page(
             report,
             context,
             pilot.inputs,
-            found,
+            results,
             pilot=data,
-            warnings=said,
+            warnings=[*warnings, *remarks],
             title=title,
             note=note,
             error_rate=error_rate,
         )
         if plot is not None:
-            said += _drawn(found, plot, error_rate)
-    for remark in said[len(heard) :]:
+            remarks += _draw(results, plot, error_rate)
+    for remark in remarks:
         terminal.complain("note", remark)
     if as_json:
-        terminal.show_json(_answer(data, found, said))
+        terminal.show_json(_answer(data, results, [*warnings, *remarks]))
     elif as_csv:
-        terminal.put(_csv(found))
+        terminal.put(_csv(results))
     else:
-        _show(data, found)
+        _show(data, results)
 
 
-def _tried(
+def _try_methods(
     data: Pilot, method: str, settings: dict[str, Any], seed: int
 ) -> tuple[list[Backtest], dict[str, str]]:
     """Return back-tests, and why methods are left out where all are asked for."""
@@ -130,7 +132,7 @@ def _tried(
     named = listed(method)
     if not named or (ALL in named and len(named) > 1):
         raise ParameterError("--method takes auto, all, or names such as probit-normal,kde.")
-    found, refused = [], {}
+    results, refused = [], {}
     for name in resolve_all(None if named == [ALL] else named):
         try:
             result = make_backtest(data, method=name, random_state=seed, **settings)
@@ -141,62 +143,60 @@ def _tried(
                 raise
             refused[name] = str(error)
         else:
-            found.append(result)
-    if not found:
+            results.append(result)
+    if not results:
         raise UnsupportedError("no method can use this pilot; see headcount methods.")
-    return found, refused
+    return results, refused
 
 
-def _drawn(found: list[Backtest], path: Path, error_rate: bool) -> list[str]:
+def _draw(results: list[Backtest], path: Path, error_rate: bool) -> list[str]:
     """Draw what there is, and return what there is to say about it."""
     from headcount.display.plots import BacktestDisplay
 
-    if not any(result.steps for result in found):
+    if not any(result.steps for result in results):
         return ["no forecast could be tried, so nothing was drawn."]
-    BacktestDisplay.from_backtest(found).save(path, error_rate=error_rate)
+    BacktestDisplay.from_backtest(results).save(path, error_rate=error_rate)
     return []
 
 
-def _answer(data: Pilot, found: list[Backtest], said: list[str]) -> dict[str, Any]:
-    shared = ("schema", "n_classes", "observed", "tolerance")
-    whole = found[0].to_dict()
+def _answer(data: Pilot, results: list[Backtest], warnings: list[str]) -> dict[str, Any]:
+    shared = ("schema", "metric", "n_classes", "observed", "tolerance")
+    first = results[0].to_dict()
     return {
-        **{name: whole[name] for name in shared},
+        **{name: first[name] for name in shared},
         "n_probes": data.n_probes,
         "backtests": [
             {k: v for k, v in result.to_dict().items() if k not in (*shared, *LONG)}
-            for result in found
+            for result in results
         ],
-        "warnings": said,
+        "warnings": warnings,
     }
 
 
-def _csv(found: list[Backtest]) -> str:
+def _csv(results: list[Backtest]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    for place, result in enumerate(found):
+    for place, result in enumerate(results):
         head, *rows = csv.reader(result.to_csv().splitlines())
         writer.writerows([["method", *head]] if place == 0 else [])
         writer.writerows([result.method, *row] for row in rows)
     return stream.getvalue()
 
 
-def _show(data: Pilot, found: list[Backtest]) -> None:
-    first = found[0]
+def _show(data: Pilot, results: list[Backtest]) -> None:
+    first = results[0]
     size = f"{counted(first.n_classes, 'class')}, {counted(data.n_probes, 'probe')}"
-    method = f" Method: {first.method}." if len(found) == 1 else ""
-    terminal.say(
-        f"Pilot: {size}; {percent(first.observed)} of probes find the right class.{method}"
-    )
-    if not any(result.steps for result in found):
+    method = f" Method: {first.method}." if len(results) == 1 else ""
+    terminal.say(f"Pilot: {size}; {first.metric.describe(first.observed)}.{method}")
+    if not any(result.steps for result in results):
         terminal.say("\n" + "\n".join(first.sentences()))
-    elif len(found) == 1:
-        _show_one(first)
+    elif len(results) == 1:
+        _show_steps(first)
     else:
-        _show_all(found)
+        _show_ranking(results)
 
 
-def _show_one(result: Backtest) -> None:
+def _show_steps(result: Backtest) -> None:
     from headcount.uncertainty.backtest import cells
 
     terminal.say(
@@ -221,17 +221,17 @@ def _show_one(result: Backtest) -> None:
     terminal.say("\n" + "\n".join(result.sentences()))
 
 
-def _show_all(found: list[Backtest]) -> None:
+def _show_ranking(results: list[Backtest]) -> None:
     from headcount.support.words import points
     from headcount.uncertainty.backtest import best_first
 
-    sizes = sorted({step.n_classes for result in found for step in result.steps}, reverse=True)
+    sizes = sorted({step.n_classes for result in results for step in result.steps}, reverse=True)
     terminal.say(
         f"How many points off it would have been forecast from fewer of the "
-        f"{found[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
+        f"{results[0].n_classes:,} classes, on average over random subsets; best methods first:\n"
     )
     rows = []
-    for result in best_first(found):
+    for result in best_first(results):
         errors = {step.n_classes: in_points(step.error) for step in result.steps}
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
@@ -239,8 +239,8 @@ def _show_all(found: list[Backtest]) -> None:
     terminal.show_table(columns, rows, left=1)
     terminal.say(
         "\nSupported: forecasts of so many classes, since steps as large were at most "
-        f"{points(found[0].tolerance)} off on your own data."
+        f"{points(results[0].tolerance)} off on your own data."
     )
-    for result in found:
+    for result in results:
         for note in result.notes:
             terminal.complain("note", f"{result.method}: {note}")

@@ -16,6 +16,7 @@ from headcount.cli.options import (
     Intervals,
     Jobs,
     Method,
+    MetricName,
     PilotFiles,
     Plot,
     Seed,
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 def capacity(
     pilot: PilotFiles,
     target: Annotated[
-        list[float], typer.Option(help="Accuracy to keep, e.g. 0.9; may be given several times.")
+        list[float], typer.Option(help="Value to keep, e.g. 0.9; may be given several times.")
     ],
+    metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Confidence = 0.9,
     intervals: Intervals = True,
@@ -46,13 +48,13 @@ def capacity(
     plot: Plot = None,
     error_rate: ErrorRate = False,
 ) -> None:
-    """Say how many classes the system can hold before accuracy falls under a target.
+    """Say how many classes the system can hold before its accuracy falls under a target.
 
     For example:
 
     headcount capacity scores.npz --target 0.9 --target 0.8
     """
-    with terminal.progress("Finding the capacity"), listening() as heard:
+    with terminal.progress("Finding the capacity"), listening() as warnings:
         from headcount.curves.favorability import check_target
         from headcount.questions.forecast import forecast as make_forecast
 
@@ -63,6 +65,7 @@ def capacity(
         result = make_forecast(
             data,
             classes=data.n_classes,
+            metric=metric,
             method=method,
             confidence=confidence,
             random_state=seed,
@@ -76,16 +79,16 @@ def capacity(
             _draw(result, plot, error_rate)
     if as_json:
         answer = {
-            "schema": 1, "n_classes": result.n_classes, "n_probes": result.n_probes,
-            "method": result.method, "confidence": confidence, "supported": result.supported,
-            "capacity": rows, "checks": [check.to_dict() for check in result.checks],
-            "warnings": heard,
+            "metric": result.metric.name, "n_classes": result.n_classes,
+            "n_probes": result.n_probes, "method": result.method, "confidence": confidence,
+            "supported": result.supported, "capacity": rows,
+            "checks": [check.to_dict() for check in result.checks], "warnings": warnings,
         }  # fmt: skip
         terminal.show_json(answer)
         return
     for value in targets:
-        terminal.say(f"{percent(value)}: {_said_capacity(result, value)}.")
-    terminal.list_checks(result.checks, heard)
+        terminal.say(f"{percent(value)}: {_in_words(result, value)}.")
+    terminal.list_checks(result.checks, warnings)
 
 
 def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
@@ -106,25 +109,26 @@ def _draw(result: Forecast, path: Path, error_rate: bool) -> None:
 
 def _capacity(result: Forecast, target: float) -> dict[str, Any]:
     """Return a capacity and its limits as JSON holds them: no infinity."""
-    held, limits = result.capacity(target), result.capacity_interval(target)
+    capacity, limits = result.capacity(target), result.capacity_interval(target)
 
     def finite(count: float) -> int | None:
         return None if math.isinf(count) else int(count)
 
-    row: dict[str, Any] = {"target": target, "classes": finite(held), "unbounded": math.isinf(held)}
+    row: dict[str, Any] = {"target": target, "classes": finite(capacity)}
+    row["unbounded"] = math.isinf(capacity)
     for name, limit in zip(("lower", "upper"), limits or (None, None), strict=True):
         row[name] = None if limit is None else finite(limit)
         row[f"{name}_unbounded"] = limit is not None and math.isinf(limit)
     return row
 
 
-def _said_capacity(result: Forecast, target: float) -> str:
-    held, limits = result.capacity(target), result.capacity_interval(target)
-    source = "measured" if held < result.n_classes else "forecast"
-    said = "even two classes are too many"
-    if held > 1:
-        said = f"up to {describe_capacity(held, result.n_classes)} ({source})"
+def _in_words(result: Forecast, target: float) -> str:
+    capacity, limits = result.capacity(target), result.capacity_interval(target)
+    source = "measured" if capacity < result.n_classes else "forecast"
+    words = "even two classes are too many"
+    if capacity > 1:
+        words = f"up to {describe_capacity(capacity, result.n_classes)} ({source})"
     if limits is None or limits[0] == limits[1]:
-        return said
+        return words
     within = describe_capacities(*limits, result.n_classes)
-    return f"{said}; {percent(result.confidence)} interval {within}"
+    return f"{words}; {percent(result.confidence)} interval {within}"

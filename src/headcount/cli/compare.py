@@ -17,6 +17,7 @@ from headcount.cli.options import (
     ErrorRate,
     Jobs,
     Method,
+    MetricName,
     Note,
     PilotFiles,
     Plot,
@@ -32,7 +33,7 @@ from headcount.cli.options import (
     write_page,
 )
 from headcount.errors import ParameterError, listening
-from headcount.support.words import counted, named, percent
+from headcount.support.words import counted, named
 
 if TYPE_CHECKING:
     from headcount.questions.compare import Comparison
@@ -50,6 +51,7 @@ def compare(
         str | None,
         typer.Option(help="What to call them, e.g. old,new.", show_default="names of the files"),
     ] = None,
+    metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Confidence = 0.9,
     jobs: Jobs = None,
@@ -75,7 +77,7 @@ def compare(
 
     headcount compare old.npz new.npz --classes 10000 --report comparison.html
     """
-    with terminal.progress("Comparing"), listening() as heard:
+    with terminal.progress("Comparing"), listening() as warnings:
         from headcount.questions.compare import compare as make_comparison
 
         asked = numbers_of(classes)
@@ -86,9 +88,10 @@ def compare(
         check_error_rate(error_rate, plot, report)
         check_plot(plot, read)
         check_report(report, read, title, note)
-        found = make_comparison(
+        result = make_comparison(
             {name: file.load() for name, file in zip(called, files, strict=True)},
             asked,
+            metric=metric,
             method=method,
             confidence=confidence,
             random_state=seed,
@@ -98,34 +101,33 @@ def compare(
             report,
             context,
             read,
-            found,
-            warnings=heard,
+            result,
+            warnings=warnings,
             title=title,
             note=note,
             error_rate=error_rate,
         )
         if plot is not None:
-            _draw(found, plot, error_rate)
+            _draw(result, plot, error_rate)
     if as_json:
-        answer = found.to_dict() | {"warnings": heard}
-        terminal.show_json(answer)
+        terminal.show_json(result.to_dict() | {"warnings": warnings})
     elif as_csv:
-        terminal.put(found.to_csv())
+        terminal.put(result.to_csv())
     else:
-        _show(found)
-        for name, made in found.forecasts.items():
-            terminal.list_checks(made.checks, heard, of=name)
+        _show(result)
+        for name, forecast in result.forecasts.items():
+            terminal.list_checks(forecast.checks, warnings, of=name)
 
 
-def _names(paths: list[Path], given: str | None) -> list[str]:
-    """Return a name for each file: as given, or its own, numbered where others have it too."""
-    if given is None:
+def _names(paths: list[Path], names: str | None) -> list[str]:
+    """Return a name for each file: as asked, or its own, numbered where others have it too."""
+    if names is None:
         stems = [path.stem for path in paths]
         return [
             stem if stems.count(stem) == 1 else f"{stem} ({number})"
             for number, stem in enumerate(stems, start=1)
         ]
-    named = [name.strip() for name in given.split(",")]
+    named = [name.strip() for name in names.split(",")]
     if len(named) != len(paths) or "" in named or len(set(named)) < len(named):
         raise ParameterError(
             f"--names must give each of the {len(paths)} pilots a name of its own, such as old,new."
@@ -133,26 +135,21 @@ def _names(paths: list[Path], given: str | None) -> list[str]:
     return named
 
 
-def _draw(found: Comparison, path: Path, error_rate: bool) -> None:
+def _draw(result: Comparison, path: Path, error_rate: bool) -> None:
     from headcount.display.plots import ComparisonDisplay
 
-    ComparisonDisplay.from_comparison(found).save(path, error_rate=error_rate)
+    ComparisonDisplay.from_comparison(result).save(path, error_rate=error_rate)
 
 
-def _show(found: Comparison) -> None:
-    made = found.forecasts
-    for name, one in made.items():
-        size = f"{counted(one.n_classes, 'class')}, {counted(one.n_probes, 'probe')}"
-        terminal.say(f"{named(name)}: {size}. Method: {one.method}.")
+def _show(result: Comparison) -> None:
+    for name, forecast in result.forecasts.items():
+        size = f"{counted(forecast.n_classes, 'class')}, {counted(forecast.n_probes, 'probe')}"
+        terminal.say(f"{named(name)}: {size}. Method: {forecast.method}.")
     how = (
         "The same classes and as many probes of each: what the systems share cancels."
-        if found.paired
+        if result.paired
         else "Not the same classes or probes: the systems are compared as independent."
     )
-    terminal.say(how + "\n")
-    rows = [
-        [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
-        for k in found.classes
-    ]
-    terminal.show_table(["classes", *map(named, made)], rows)
-    terminal.say("\n" + "\n".join(found.sentences()))
+    terminal.say(f"{how} What is compared: {result.metric.label}.\n")
+    terminal.show_table(["classes", *map(named, result.forecasts)], result.cells())
+    terminal.say("\n" + "\n".join(result.sentences()))

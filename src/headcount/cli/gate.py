@@ -19,6 +19,7 @@ from headcount.cli.options import (
     Classes,
     Jobs,
     Method,
+    MetricName,
     PilotFiles,
     Seed,
     check_output,
@@ -66,6 +67,7 @@ def gate(
         bool,
         typer.Option("--allow-extrapolation", help="Also judge what the back-test cannot support."),
     ] = False,
+    metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Annotated[
         float, typer.Option(help="Level of the interval whose lower end is the bound.")
@@ -96,6 +98,7 @@ def gate(
     check_output(junit, [*pilot.inputs, *([] if baseline is None else [baseline])])
     asked = {
         "classes": classes,
+        "metric": metric,
         "method": method,
         "confidence": confidence,
         "random_state": seed,
@@ -103,8 +106,8 @@ def gate(
     }
     rules = {"minimum": minimum, "margin": margin}
     try:
-        with terminal.progress("Judging the forecast"), listening() as heard, _no_exit():
-            result, decision = _judged(pilot, asked, rules, baseline, allow_extrapolation)
+        with terminal.progress("Judging the forecast"), listening() as warnings, _no_exit():
+            result, decision = _judge(pilot, asked, rules, baseline, allow_extrapolation)
     except Exception as error:
         # Whatever goes wrong must not look like a pass, nor like a gate that failed.
         _tell_of_error(error, junit, github, pilot.path.name)
@@ -113,14 +116,14 @@ def gate(
         with terminal.progress(f"Writing {junit.name}"):
             write_text(junit, junit_xml(_cases(decision), pilot.path.name))
     if as_json:
-        terminal.show_json(_answer(result, decision, heard))
+        terminal.show_json(_answer(result, decision, warnings))
     else:
         _show(decision)
         if github:
             _annotate(decision, pilot.path.name)
     for note in decision.notes:
         terminal.complain("note", note)
-    terminal.list_checks(result.checks, heard)
+    terminal.list_checks(result.checks, warnings)
     raise typer.Exit(decision.exit_code)
 
 
@@ -146,12 +149,12 @@ def junit_xml(cases: list[tuple[str, str, str]], file: str) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=f"{SUITE} {_for_xml(file)}", name=_for_xml(name)
         )
-        said = _for_xml(message)
+        text = _for_xml(message)
         if outcome == "pass":
-            ElementTree.SubElement(case, "system-out").text = said
+            ElementTree.SubElement(case, "system-out").text = text
         else:
             tag = "failure" if outcome == "fail" else "error"
-            ElementTree.SubElement(case, tag, message=said, type=outcome).text = said
+            ElementTree.SubElement(case, tag, message=text, type=outcome).text = text
     ElementTree.indent(suite)
     body = ElementTree.tostring(suite, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
@@ -185,7 +188,7 @@ def _no_exit() -> Iterator[None]:
         ) from error
 
 
-def _judged(
+def _judge(
     pilot: PilotFiles,
     asked: dict[str, Any],
     rules: dict[str, Any],
@@ -194,10 +197,12 @@ def _judged(
 ) -> tuple[Forecast, Decision]:
     from dataclasses import replace
 
+    from headcount.metrics import resolve_metric
     from headcount.questions.forecast import forecast as make_forecast
     from headcount.questions.gate import Estimate, differences, judge
 
     numbers = numbers_of(asked.pop("classes"))
+    rules["metric"] = asked["metric"] = resolve_metric(asked["metric"])
     pinned = None if baseline is None else _baseline(baseline)
     judge([Estimate(2, 1.0, 1.0)], baseline=pinned, **rules)  # bad rules are refused at once
     data = pilot.load()
@@ -222,9 +227,8 @@ def _judged(
 def _estimate(result: Forecast, k: int) -> Estimate:
     from headcount.questions.gate import Estimate
 
-    bounds = result.interval(k)
-    lower = None if bounds is None else float(bounds[0])
-    return Estimate(k, float(result.accuracy(k)), lower)
+    (row,) = result.table(k).rows()
+    return Estimate(k, row["value"], row["lower"])
 
 
 def _baseline(path: Path) -> Baseline:
@@ -232,9 +236,9 @@ def _baseline(path: Path) -> Baseline:
     from headcount.questions.gate import Baseline
     from headcount.questions.risk.cost_files import json_object
 
-    held = json_object(safe_arrays.existing(path), "as headcount forecast --json prints it")
+    fields = json_object(safe_arrays.existing(path), "as headcount forecast --json prints it")
     try:
-        return Baseline.from_dict(held)
+        return Baseline.from_dict(fields)
     except DataError as error:
         raise DataError(f"{path.name}: {error}") from error
 
@@ -259,11 +263,11 @@ def _tell_of_error(error: Exception, junit: Path | None, github: bool, file: str
         terminal.say(annotation(f"{SUITE} {file}", message))
 
 
-def _answer(result: Forecast, decision: Decision, heard: list[str]) -> dict[str, Any]:
+def _answer(result: Forecast, decision: Decision, warnings: list[str]) -> dict[str, Any]:
     return {
-        "schema": 1,
         "outcome": decision.outcome,
         "exit_code": decision.exit_code,
+        "metric": result.metric.name,
         "n_classes": result.n_classes,
         "n_probes": result.n_probes,
         "method": result.method,
@@ -271,7 +275,7 @@ def _answer(result: Forecast, decision: Decision, heard: list[str]) -> dict[str,
         "verdicts": [verdict.to_dict() for verdict in decision.verdicts],
         "notes": list(decision.notes),
         "checks": [check.to_dict() for check in result.checks],
-        "warnings": heard,
+        "warnings": warnings,
     }
 
 

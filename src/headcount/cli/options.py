@@ -108,12 +108,12 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command).parameters
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        files = [path.name for path in _paths(given.values())]
-        options = {name: given.pop(name) for name in shared if name != "pilot"}
+    def wrapped(**arguments: Any) -> None:
+        files = [path.name for path in _paths(arguments.values())]
+        options = {name: arguments.pop(name) for name in shared if name != "pilot"}
         nouns = Nouns.of(options.pop("noun"), options.pop("probe_noun"))
         with speaking(nouns, files):
-            command(pilot=PilotFiles(given.pop("pilot"), options, nouns), **given)
+            command(pilot=PilotFiles(arguments.pop("pilot"), options, nouns), **arguments)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     rest = [p for name, p in own.items() if name != "pilot"]
@@ -132,13 +132,17 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
 def _paths(values: Iterable[Any]) -> Iterator[Path]:
     """Yield the files among the values of options, some of which are lists."""
     for value in values:
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, Path):
-                yield one
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(item, Path):
+                yield item
 
 
 Classes = Annotated[
     str, typer.Option(help="Numbers of classes, e.g. 1000,10000.", metavar="K,K,...")
+]
+MetricName = Annotated[
+    str,
+    typer.Option("--metric", help="What is asked about: accuracy, or top-5 and the like."),
 ]
 Method = Annotated[
     str,
@@ -175,12 +179,12 @@ def numbers_of(text: str) -> list[int]:
     """Parse '1000,10000' (also '1_000' and '1e4'); numbers of classes start at 2."""
     from headcount.support.validation import whole_number
 
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
         raise ParameterError("--classes names no number of classes; write e.g. 1000,10000.")
     numbers = []
-    for part in parts:
-        value: Any = part.replace("_", "")
+    for word in words:
+        value: Any = word.replace("_", "")
         value = float(value) if "e" in value.lower() and _is_number(value) else value
         numbers.append(whole_number(value, "a number of classes", 2))
     return sorted(set(numbers))
@@ -263,4 +267,5 @@ def write_page(
 
 def listed(text: str) -> list[str]:
     """Split at commas, but not inside brackets, such as those of layers=(512,128)."""
-    return [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", text) if part.strip()]
+    items = re.split(r",(?![^(\[]*[)\]])", text)
+    return [item.strip() for item in items if item.strip()]

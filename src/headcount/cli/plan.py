@@ -12,6 +12,7 @@ from headcount.cli.options import (
     Confidence,
     Jobs,
     Method,
+    MetricName,
     PilotFiles,
     Seed,
     numbers_of,
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
 @reads_pilot
 def plan(
     pilot: PilotFiles,
-    classes: Annotated[
-        str, typer.Option(help="Number of classes to know the accuracy at.", metavar="K")
-    ],
+    classes: Annotated[str, typer.Option(help="Number of classes to know it at.", metavar="K")],
     half_width: Annotated[
         float, typer.Option(help="To within how much; 0.03 is plus or minus 3 points.")
     ],
@@ -37,6 +36,7 @@ def plan(
         float | None,
         typer.Option(help="Of the pilot to come.", show_default="as many as now"),
     ] = None,
+    metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Confidence = 0.9,
     jobs: Jobs = None,
@@ -49,16 +49,17 @@ def plan(
 
     headcount plan small.npz --classes 10000 --half-width 0.03
     """
-    with terminal.progress("Planning"), listening() as heard:
+    with terminal.progress("Planning"), listening() as warnings:
         from headcount.questions.plan import plan as make_plan
 
         asked = numbers_of(classes)
         if len(asked) != 1:
             raise ParameterError("--classes takes one number here; plan for each on its own.")
-        found = make_plan(
+        result = make_plan(
             pilot.load(),
             asked[0],
             half_width,
+            metric=metric,
             method=method,
             confidence=confidence,
             probes_per_class=probes_per_class,
@@ -66,20 +67,20 @@ def plan(
             n_jobs=jobs,
         )
     if as_json:
-        terminal.show_json(found.to_dict() | {"warnings": heard})
+        terminal.show_json(result.to_dict() | {"warnings": warnings})
     else:
-        _show(found)
-        terminal.list_checks(found.checks, heard)
+        _show(result)
+        terminal.list_checks(result.checks, warnings)
 
 
-def _show(found: Plan) -> None:
-    size = f"{counted(found.n_classes, 'class')}, {counted(found.n_probes, 'probe')}"
-    terminal.say(f"Pilot: {size}. Method: {found.method}.\n")
-    terminal.say("\n".join(found.sentences()))
-    if len(found.options) > 1:
+def _show(result: Plan) -> None:
+    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
+    terminal.say("\n".join(result.sentences()))
+    if len(result.options) > 1:
         terminal.say("\nSizes that would do:\n")
         rows = [
             [about(option.classes), f"{option.probes_per_class:.3g}", about(option.probes)]
-            for option in found.options
+            for option in result.options
         ]
         terminal.show_table(["classes", "probes of each", "probes in all"], rows)

@@ -22,7 +22,7 @@ from headcount.cli.options import (
     reads_pilot,
 )
 from headcount.errors import listening
-from headcount.support.words import counted, named, percent
+from headcount.support.words import counted, named
 
 if TYPE_CHECKING:
     from headcount.pilot.pilot import Pilot
@@ -66,7 +66,7 @@ def risk(
 
     headcount risk scores.npz --cost costs.npz --priors frequencies.json --classes 1000
     """
-    with terminal.progress("Forecasting the cost of mistakes"), listening() as heard:
+    with terminal.progress("Forecasting the cost of mistakes"), listening() as warnings:
         from headcount.questions.risk.forecasting import forecast_risk
 
         asked = numbers_of(classes)
@@ -82,18 +82,18 @@ def risk(
             confidence=confidence,
         )
     if as_json:
-        answer = result.to_dict() | {"cost": Path(cost).name, "warnings": heard}
-        terminal.show_json(answer)
+        named_cost = {"cost": Path(cost).name, "warnings": warnings}
+        terminal.show_json(result.to_dict() | named_cost)
     elif as_csv:
         terminal.put(result.to_csv())
     else:
         _show(result, Path(cost).name)
 
 
-def _cost(given: str, pilot: Pilot) -> Any:
+def _cost(cost: str, pilot: Pilot) -> Any:
     from headcount.questions.risk import load_cost
 
-    return given if given == ZERO_ONE else load_cost(given, pilot)
+    return cost if cost == ZERO_ONE else load_cost(cost, pilot)
 
 
 def _priors(path: Path) -> dict[str, Any]:
@@ -104,18 +104,9 @@ def _priors(path: Path) -> dict[str, Any]:
 
 
 def _show(result: RiskForecast, cost: str) -> None:
-    likely = result.curve.lower is not None
-    rows = []
-    for k in sorted({result.n_classes, *result.classes}):
-        source = "measured" if k <= result.n_classes else "forecast"
-        rows.append([f"{k:,}", f"{float(result.risk(k)):.3g}"])
-        if likely:
-            lower, upper = (float(bound) for bound in result.interval(k))
-            rows[-1].append(f"{lower:.3g} to {upper:.3g}")
-        rows[-1].append(source)
     size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}. Cost of mistakes: {named(cost)}.\n")
-    interval = [f"{percent(result.confidence)} interval"] if likely else []
-    terminal.show_table(["classes", "average cost", *interval, ""], rows)
+    answer = result.answer
+    terminal.show_table(answer.titles(result.confidence), answer.cells())
     for check in result.checks:
         terminal.complain(f"{check.severity} {check.code}", check.message)

@@ -49,16 +49,19 @@ def say(text: str) -> None:
 
 def show_json(answer: Any) -> None:
     """Print an answer as JSON on stdout: names and numbers for programs, sentences for people."""
-    put(json.dumps(_with_nouns(answer), allow_nan=False, indent=2) + "\n")
+    from headcount.support.serialise import SCHEMA
+
+    whole = {"schema": SCHEMA} | _with_nouns(answer)
+    put(json.dumps(whole, allow_nan=False, indent=2) + "\n")
 
 
-def _with_nouns(held: Any, sentence: bool = False) -> Any:
+def _with_nouns(answer: Any, sentence: bool = False) -> Any:
     """Return an answer with its sentences as they are put to people, all else as it is."""
-    if isinstance(held, dict):
-        return {name: _with_nouns(value, name in SENTENCES) for name, value in held.items()}
-    if isinstance(held, list | tuple):
-        return [_with_nouns(value, sentence) for value in held]
-    return spoken(held) if sentence and isinstance(held, str) else held
+    if isinstance(answer, dict):
+        return {name: _with_nouns(value, name in SENTENCES) for name, value in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [_with_nouns(value, sentence) for value in answer]
+    return spoken(answer) if sentence and isinstance(answer, str) else answer
 
 
 def complain(kind: str, message: str) -> None:
@@ -80,10 +83,10 @@ def settle(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-def list_checks(checks: Iterable[Check], said: Sequence[str], of: str = "") -> None:
-    """Print findings on stderr, but for those that were said as warnings; `of` names the pilot."""
+def list_checks(checks: Iterable[Check], warnings: Sequence[str], of: str = "") -> None:
+    """Print findings on stderr, but for those that were warned of; `of` names the pilot."""
     for check in checks:
-        if check.message not in said:
+        if check.message not in warnings:
             complain(f"{check.severity} {check.code}{of and f' of {plain(of)}'}", check.message)
 
 
@@ -97,16 +100,16 @@ def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console.width = 200
-    with console.capture() as drawn:  # rich itself would end the program where a pipe is closed
+    with console.capture() as text:  # rich itself would end the program where a pipe is closed
         console.print(table)
-    put(drawn.get())
+    put(text.get())
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
+def progress(command: str) -> Iterator[None]:
     """Show what is being done, and how far it is, after a second and on a terminal only.
 
-    `what` the command does is shown between the phases that it is made of. A command begins with
+    What the command does is shown between the phases that it is made of. A command begins with
     it: to load what it needs can take seconds.
     """
     if not sys.stderr.isatty():  # rich would also draw into a pipe where colours are asked for
@@ -116,7 +119,7 @@ def progress(what: str) -> Iterator[None]:
         TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn(),
         console=Console(file=sys.stderr), transient=True, redirect_stdout=False,
     )  # fmt: skip
-    phase = name = what
+    phase = name = command
     shown = bar.add_task(name, total=None)
 
     def report(task: str, done: int, total: int) -> None:
@@ -132,7 +135,7 @@ def progress(what: str) -> Iterator[None]:
     patience = Timer(PATIENCE, bar.start)
     patience.start()
     try:
-        with watching(report), doing(what):
+        with watching(report), doing(command):
             yield
     finally:
         patience.cancel()

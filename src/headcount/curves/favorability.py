@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincc
 
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.errors import ParameterError
-from headcount.support import validation
+from headcount.metrics import ACCURACY, Metric, Top
+from headcount.support.grids import last_where
 
 Floats = NDArray[np.float64]
 
-CELLS = 4_000_000
 ROUND_OFF = 1e-12
 
 
@@ -25,7 +23,7 @@ class Favorability:
 
     Held as weights on nodes of p = 1 - U, because what decides large numbers of classes is how
     small p is, and 1 - 1e-12 has few digits left. Atoms at p = 0 (never beaten) and p = 1 (beaten
-    by all) are ordinary nodes. Everything asked for is a mean over the nodes, first of all
+    by all) are ordinary nodes. Every metric is a mean over the nodes, first of all
 
     .. math:: \text{accuracy}(k) = E[U^{k-1}] = E[\exp((k-1) \log(1 - p))].
 
@@ -69,41 +67,21 @@ class Favorability:
         if abs(total - 1) > 1e-12:  # else dividing would only add round-off
             self.weights /= total
         # At p = 1 any large number will do: the power is zero from two classes on.
-        self._log_u = np.log1p(-np.where(self.p < 1, self.p, 0.0)) - 1e3 * (self.p == 1)
-        for array in (self.p, self.weights, self._log_u):
+        self.log_u = np.log1p(-np.where(self.p < 1, self.p, 0.0)) - 1e3 * (self.p == 1)
+        for array in (self.p, self.weights, self.log_u):
             array.flags.writeable = False
 
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Return what is expected of a metric among k classes, for any k up to 1e12 and beyond."""
+        return metric.of_law(self, k)
+
     def accuracy(self, k: Any) -> Floats:
-        """Return the expected accuracy among k classes, for any k up to 1e12 and beyond."""
-        return self._mean(k, self._accuracy)
-
-    def _accuracy(self, counts: Floats) -> Floats:
-        exponent = np.multiply.outer(counts - 1, self._log_u)
-        wrong = (-np.expm1(exponent) * self.weights).sum(axis=1)
-        # Near one the error has the digits, near zero the accuracy itself.
-        right = (np.exp(exponent) * self.weights).sum(axis=1)
-        return np.asarray(np.where(wrong < 0.5, 1 - wrong, right))
-
-    def _mean(self, k: Any, average: Callable[[Floats], Floats]) -> Floats:
-        """Average over the nodes for many k, a few at a time to keep memory small."""
-        counts = validation.class_counts(k)
-        flat, values = counts.ravel(), np.empty(counts.size)
-        size = max(1, CELLS // len(self.p))
-        for at in range(0, flat.size, size):
-            values[at : at + size] = average(flat[at : at + size])
-        return np.clip(values, 0.0, 1.0).reshape(counts.shape)
+        """Return the expected accuracy among k classes."""
+        return self.value(k)
 
     def top(self, m: int, k: Any) -> Floats:
         """Chance that the true class is among the best m of k classes."""
-        m = validation.whole_number(m, "m", 1)
-
-        def chance(counts: Floats) -> Floats:
-            # At most m - 1 of k - 1 rivals win: the binomial sum as a beta function of p.
-            inside = np.maximum(counts - m, 1.0)[:, None]
-            within = (betaincc(m, inside, self.p) * self.weights).sum(axis=1)
-            return np.where(counts <= m, 1.0, within)
-
-        return self._mean(k, chance)
+        return self.value(k, Top(m))
 
     def cdf(self, u: Any) -> Floats:
         """D(u) = P(U <= u), which the papers call discriminability."""
@@ -138,31 +116,25 @@ class Favorability:
     @property
     def asymptote(self) -> float:
         """Accuracy that remains however many classes there are: the atom at p = 0."""
-        return float(self.weights[0]) if self.p[0] == 0 else 0.0
+        return ACCURACY.limit(self)
 
-    def capacity(self, target: float) -> int | float:
-        """Largest number of classes at which accuracy is still at least `target`.
+    def capacity(self, target: float, metric: Metric = ACCURACY) -> int | float:
+        """Largest number of classes at which a metric is still at least `target`.
 
-        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
-        An accuracy short of the target by mere round-off counts as reaching it.
+        `math.inf` when it never falls below that; 1 when two classes are already too many. A value
+        short of the target by mere round-off counts as reaching it.
         """
-        target = check_target(target) - ROUND_OFF
-        if self.asymptote >= target:
+        least = check_target(target) - ROUND_OFF
+        if metric.limit(self) >= least:
             return math.inf
-        if self.accuracy(2) < target:
+        if self.value(2, metric) < least:
             return 1
         low = 2.0
-        while self.accuracy(low * 2) >= target:
+        while self.value(low * 2, metric) >= least:
             low *= 2
             if low > 1e300:
                 return math.inf
-        high = low * 2
-        while high - low > max(0.5, low * 1e-15):
-            middle = np.floor(low + (high - low) / 2)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self.accuracy(middle) >= target else (low, middle)
-        return int(low)
+        return last_where(lambda k: self.value(k, metric) >= least, low, low * 2)
 
     def __repr__(self) -> str:
         return f"Favorability({len(self.p):,} nodes, two-class accuracy {self.reversed_auc:.3f})"

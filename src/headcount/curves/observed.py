@@ -1,4 +1,4 @@
-"""The observed curve: exact average accuracy over all sub-tasks of k <= K classes."""
+"""The observed curve: exact averages over all sub-tasks of k <= K classes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.metrics import hypergeometric
+from headcount.metrics import ACCURACY, Metric, Top, hypergeometric
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
-from headcount.support import validation
-from headcount.support.grids import class_counts_within
+from headcount.support.grids import class_counts_within, last_where
 from headcount.support.workers import for_each
 
 Floats = NDArray[np.float64]
+Average = Callable[[NDArray[np.int64], Floats, int, int], float]
 
 
 def observe(pilot: Pilot) -> Observed:
@@ -26,9 +26,9 @@ def observe(pilot: Pilot) -> Observed:
 class Observed:
     r"""What the pilot itself says about any number of classes up to its own.
 
-    The average accuracy among k classes is the mean, over probes and over all sets of k - 1 of the
-    n = K - 1 wrong classes, of being right. For a probe with l losses that is the chance that a
-    random set of rivals holds none that beat it,
+    A metric among k classes is the mean, over probes and over all sets of k - 1 of the n = K - 1
+    wrong classes. The accuracy of a probe with l losses is the chance that a random set of rivals
+    holds none that beat it,
 
     .. math:: \binom{n - l}{k - 1} \Big/ \binom{n}{k - 1},
 
@@ -68,46 +68,38 @@ class Observed:
             fewest, most = table.bounds
             self._bounds = _ascending(*fewest), _ascending(*most)
 
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Average of a metric among k of the pilot's classes."""
+        return self._middle(k, metric.of_losses)
+
+    def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
+        """Lower and upper bound of a metric; equal unless lists were cut."""
+        return self._both(self._bounds, k, metric.of_losses)
+
     def accuracy(self, k: Any) -> Floats:
         """Average accuracy among k of the pilot's classes."""
-        return self._middle(k, hypergeometric.chance_unbeaten)
-
-    def bounds(self, k: Any) -> tuple[Floats, Floats]:
-        """Lower and upper bound of the accuracy; equal unless lists were cut."""
-        return self._both(self._bounds, k, hypergeometric.chance_unbeaten)
+        return self.value(k)
 
     def top(self, m: int, k: Any) -> Floats:
         """Average chance that the true class is among the best m of k classes."""
-        m = validation.whole_number(m, "m", 1)
-
-        def chance(losses: Any, weights: Any, n: int, draws: int) -> float:
-            return float(hypergeometric.mean_chance_within(losses, weights, n, draws, m))
-
-        return self._middle(k, chance)
+        return self.value(k, Top(m))
 
     def mean_reciprocal_rank(self, k: Any) -> Floats:
         """Average of one over the rank of the true class among k classes."""
-        return self._middle(k, hypergeometric.mean_reciprocal)
+        return self._middle(k, _mean_reciprocal)
 
     def median_rank(self, k: Any) -> Floats:
         """Smallest m for which the true class is among the best m of k at least half the time."""
         counts = class_counts_within(k, self.n_classes)
-        found = np.array([self._median_rank(int(count)) for count in counts.ravel()])
-        return found.reshape(counts.shape)
+        ranks = np.array([self._median_rank(int(count)) for count in counts.ravel()])
+        return ranks.reshape(counts.shape)
 
     def _median_rank(self, k: int) -> float:
-        low, high = 1, k
-        while low < high:
-            middle = (low + high) // 2
-            # Averages of weights that sum to one only up to round-off.
-            if float(self.top(middle, k)) >= 0.5 - 1e-12:
-                high = middle
-            else:
-                low = middle + 1
-        return float(low)
+        # Averages of weights that sum to one only up to round-off.
+        return 1.0 + last_where(lambda m: self.top(m, k) < 0.5 - 1e-12, 0, k)
 
     def _both(
-        self, rows: tuple[LossRows, LossRows], k: Any, average: Callable[..., float]
+        self, rows: tuple[LossRows, LossRows], k: Any, average: Average
     ) -> tuple[Floats, Floats]:
         """Averages over the rows of the most and of the fewest losses."""
         counts = class_counts_within(k, self.n_classes)
@@ -115,21 +107,23 @@ class Observed:
         upper = self._evaluate(fewest, counts, average)
         return upper if most is fewest else self._evaluate(most, counts, average), upper
 
-    def _evaluate(
-        self, rows: LossRows, counts: NDArray[np.int64], average: Callable[..., float]
-    ) -> Floats:
+    def _evaluate(self, rows: LossRows, counts: NDArray[np.int64], average: Average) -> Floats:
         values = np.empty(counts.size)
         flat = counts.ravel()
 
         def work(i: int) -> None:
-            values[i] = average(*rows, self.n_classes - 1, flat[i] - 1)
+            values[i] = average(*rows, self.n_classes - 1, int(flat[i]))
 
         for_each(work, range(flat.size), task="Averaging over sub-tasks")
         return np.minimum(values, 1.0).reshape(counts.shape)
 
-    def _middle(self, k: Any, average: Callable[..., float]) -> Floats:
+    def _middle(self, k: Any, average: Average) -> Floats:
         lower, upper = self._both(self._rows, k, average)
         return lower + (upper - lower) / 2
+
+
+def _mean_reciprocal(losses: NDArray[np.int64], weights: Floats, n_rivals: int, k: int) -> float:
+    return float(hypergeometric.mean_reciprocal(losses, weights, n_rivals, k - 1))
 
 
 def _ascending(losses: NDArray[np.int64], weights: Floats) -> LossRows:

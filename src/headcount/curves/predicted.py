@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from headcount.curves.favorability import ROUND_OFF, check_target
 from headcount.errors import DataError, UnsupportedError
+from headcount.metrics import ACCURACY, Metric, Top
 from headcount.support import validation
+from headcount.support.grids import last_where
 
 Floats = NDArray[np.float64]
 
@@ -23,8 +25,8 @@ class PredictedCurve:
     """Accuracy at a fine ladder of numbers of classes, straight in log k between its rungs.
 
     Stands in for a `Favorability` where a method gives accuracies that are the moments of no law
-    (a straight line in log k, say). It answers `accuracy` and `capacity`; what follows only from a
-    law, it refuses.
+    (a straight line in log k, say). It answers for accuracy; what follows only from
+    a law, it refuses.
 
     Parameters
     ----------
@@ -63,30 +65,31 @@ class PredictedCurve:
         rungs = np.unique(np.concatenate([np.arange(1.0, 1001.0), ladder, np.atleast_1d(classes)]))
         return cls(rungs, predict(rungs))
 
-    def accuracy(self, k: Any) -> Floats:
-        """Accuracy among k classes."""
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Accuracy among k classes; any other metric is refused, as it follows only from a law."""
+        if metric != ACCURACY:
+            raise UnsupportedError(
+                "this method gives no law of favorability, so it knows accuracy only, not "
+                f"{metric.name}; choose another method."
+            )
         counts = validation.class_counts(k)
         return np.asarray(np.interp(np.log(counts), np.log(self.classes), self.values))
 
-    def top(self, m: int, k: Any) -> Floats:
-        """Refuse: without a law there is only accuracy."""
-        raise UnsupportedError(
-            "this method gives no law of favorability, so it knows accuracy only, not the best m; "
-            "choose another method."
-        )
+    def accuracy(self, k: Any) -> Floats:
+        """Accuracy among k classes."""
+        return self.value(k)
 
-    def capacity(self, target: float) -> int | float:
+    def top(self, m: int, k: Any) -> Floats:
+        """Refuse, but for m = 1: without a law there is only accuracy."""
+        return self.value(k, Top(m))
+
+    def capacity(self, target: float, metric: Metric = ACCURACY) -> int | float:
         """Last number of classes before accuracy first falls below `target`."""
         least = check_target(target) - ROUND_OFF
-        below = np.flatnonzero(self.values < least)
+        below = np.flatnonzero(self.value(self.classes, metric) < least)
         if len(below) == 0:
             return math.inf
         if below[0] == 0:
             return 1
         low, high = self.classes[below[0] - 1], self.classes[below[0]]
-        while high - low > 1:
-            middle = np.floor(low + (high - low) / 2)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self.accuracy(middle) >= least else (low, middle)
-        return int(low)
+        return last_where(lambda k: self.value(k, metric) >= least, low, high)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from headcount.curves.favorability import Favorability
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import share_of
 from headcount.support.workers import doing
@@ -88,15 +89,19 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
             raise UnsupportedError(f"method {self.alias} has no law of favorability.")
         return self.favorability_.accuracy(k)
 
+    def value(self, k: Any, metric: Metric = ACCURACY) -> NDArray[np.float64]:
+        """Return what is expected of a metric among k classes."""
+        return self.predict(k) if metric == ACCURACY else self.law(k).value(k, metric)
+
     def law(self, classes: Any = ()) -> Favorability | PredictedCurve:
         """Return the fitted law, or the predicted curve of a method that has none."""
         check_is_fitted(self, "favorability_")
         return self.favorability_ or PredictedCurve.sample(self.predict, classes)
 
-    def stated_error(self, ratio: Any) -> NDArray[np.float64] | None:
+    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> NDArray[np.float64] | None:
         """Return what the method itself says about its error at k / K, if anything.
 
-        As standard deviations of the log odds of accuracy.
+        As standard deviations of the log odds of a metric.
         """
         return None
 

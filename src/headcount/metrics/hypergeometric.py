@@ -147,6 +147,13 @@ def chance_within(losses, n, m, top):
 
 
 @njit(nogil=True, cache=True)
+def fill_chances_within(losses, n, m, top, chances):
+    """Write the chance that fewer than `top` of m rivals beat the probe, for each `losses`."""
+    for i in range(len(losses)):
+        chances[i] = chance_within(losses[i], n, m, top)
+
+
+@njit(nogil=True, cache=True)
 def mean_chance_within(losses, weights, n, m, top):
     """Weighted mean of `chance_within` over numbers of losses."""
     total = 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,11 +15,13 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
+from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.questions.forecast import Forecast, forecast
-from headcount.support.grids import asked_classes, curve_classes
+from headcount.support.grids import asked_classes, curve_classes, last_where
 from headcount.support.output import as_frame
+from headcount.support.serialise import SCHEMA, write_json
 from headcount.support.words import (
     Nouns,
     about,
@@ -34,7 +35,7 @@ from headcount.support.words import (
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import HALVES, LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
-from headcount.uncertainty.jackknife import Jackknife
+from headcount.uncertainty.jackknife import MetricJackknife
 from headcount.uncertainty.resampling import refits
 
 if TYPE_CHECKING:
@@ -44,9 +45,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SCHEMA = 1
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-LEVEL = 5e-5  # in accuracy: under a hundredth of a point nobody is ahead
+LEVEL = 5e-5  # under a hundredth of a point nobody is ahead
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Lead:
     classes : int
         k.
     difference : float
-        Accuracy of the first minus that of the second.
+        Value of the first minus that of the second.
     lower, upper : float or None
         Interval for it; None where the method is too slow for one.
     chance : float or None
@@ -107,7 +107,7 @@ class Pair:
     classes : ndarray of int64
         Numbers of classes of the curve, those asked about included.
     difference : ndarray
-        Accuracy of the first minus that of the second.
+        Value of the first minus that of the second.
     lower, upper, chance : ndarray or None
         Interval for the difference, and the chance that the first is better.
     crossing : Crossing or None
@@ -129,9 +129,9 @@ class Pair:
         place = int(np.searchsorted(self.classes, k))
         if place == len(self.classes) or self.classes[place] != k:
             raise ParameterError(f"{k:,} classes were not asked about; compare again with them.")
-        found = [None if v is None else float(v[place]) for v in (self.lower, self.upper)]
-        chance = None if self.chance is None else float(self.chance[place])
-        return Lead(int(k), float(self.difference[place]), found[0], found[1], chance)
+        columns = (self.lower, self.upper, self.chance)
+        rest = (None if column is None else float(column[place]) for column in columns)
+        return Lead(int(k), float(self.difference[place]), *rest)
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,11 @@ class Comparison:
         return all(pair.paired for pair in self.pairs)
 
     @property
+    def metric(self) -> Metric:
+        """What is compared."""
+        return next(iter(self.forecasts.values())).metric
+
+    @property
     def nouns(self) -> Nouns:
         """What classes and probes are called in words and pictures: as the first system does."""
         return next(iter(self.forecasts.values())).nouns
@@ -176,21 +181,30 @@ class Comparison:
         known = ", ".join(f"{p.first!r} with {p.second!r}" for p in self.pairs)
         raise ParameterError(f"{first!r} is not compared with {second!r}; there is {known}.")
 
+    def cells(self) -> list[list[str]]:
+        """Return the values as people read them: a row a number of classes, a column a system."""
+        write = self.metric.write
+        return [
+            [f"{k:,}", *(write(float(made.value(k))) for made in self.forecasts.values())]
+            for k in self.classes
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
             "schema": SCHEMA,
+            "metric": self.metric.name,
             "confidence": self.confidence,
             "classes": list(self.classes),
             "paired": self.paired,
-            "forecasts": {name: held.to_dict() for name, held in self.forecasts.items()},
+            "forecasts": {name: made.to_dict() for name, made in self.forecasts.items()},
             "pairs": [self._pair_to_dict(pair) for pair in self.pairs],
             "notes": list(self.notes),
         }
 
     def to_json(self) -> str:
         """Return everything as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return write_json(self.to_dict())
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each pair and number of classes."""
@@ -207,23 +221,24 @@ class Comparison:
         return stream.getvalue()
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> ComparisonDisplay:
-        """Draw accuracy or error rate of all systems against classes; needs the extra `plot`."""
+        """Draw all systems against classes; needs the extra `plot`."""
         from headcount.display.plots import ComparisonDisplay
 
         return ComparisonDisplay.from_comparison(self).plot(ax, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: who is ahead, by how much, and where that changes."""
-        found = []
+        outcome = []
         for pair in self.pairs:
-            found += [lead_sentence(pair, k, self.confidence) for k in self.classes]
+            outcome += [lead_sentence(pair, k, self.confidence) for k in self.classes]
             if pair.crossing is not None:
-                found.append(crossing_sentence(pair.crossing))
-        return [self.nouns.rename(sentence) for sentence in (*found, *self.notes)]
+                outcome.append(crossing_sentence(pair.crossing))
+        return [self.nouns.rename(sentence) for sentence in (*outcome, *self.notes)]
 
     def __repr__(self) -> str:
         how = "paired" if self.paired else "not paired"
-        title = f"Comparison of {', '.join(map(named, self.forecasts))} ({how})"
+        names = ", ".join(map(named, self.forecasts))
+        title = f"Comparison of {names} in {self.metric.label} ({how})"
         return "\n  ".join([title, *self.sentences()])
 
     def _repr_html_(self) -> str:
@@ -247,8 +262,8 @@ class Comparison:
                 "first": pair.first,
                 "second": pair.second,
                 "classes": k,
-                "accuracy_first": float(self.forecasts[pair.first].accuracy(k)),
-                "accuracy_second": float(self.forecasts[pair.second].accuracy(k)),
+                "value_first": float(self.forecasts[pair.first].value(k)),
+                "value_second": float(self.forecasts[pair.second].value(k)),
                 **{n: v for n, v in vars(pair.at(k)).items() if n != "classes"},
             }
             for pair in self.pairs
@@ -263,8 +278,8 @@ def lead_sentence(pair: Pair, k: int, confidence: float) -> str:
     better, worse = (first, second) if lead.difference >= 0 else (second, first)
     by = points(abs(lead.difference))
     if abs(lead.difference) < LEVEL:
-        apart = max(abs(lead.lower or 0.0), abs(lead.upper or 0.0))
-        unsure = f" (give or take {points(apart)})" if apart >= LEVEL else ""
+        furthest = max(abs(lead.lower or 0.0), abs(lead.upper or 0.0))
+        unsure = f" (give or take {points(furthest)})" if furthest >= LEVEL else ""
         return f"At {k:,} classes {first} and {second} are level{unsure}."
     if lead.lower is None or lead.upper is None or lead.chance is None:
         return f"At {k:,} classes {better} is ahead of {worse} by {by}."
@@ -303,7 +318,7 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-LEAST_LEAD = 0.001  # in accuracy: less is no lead, so that curves which touch do not cross
+LEAST_LEAD = 0.001  # less is no lead, so that curves which touch do not cross
 CHANCE_LEVEL = 0.9  # chances go with intervals of this level, whatever level is shown
 LATTICE = (2584, 1597)  # neighbours in the Fibonacci sequence
 EDGE = 1e-9
@@ -317,6 +332,7 @@ def compare(
     pilots: Mapping[str, Any],
     classes: Any,
     *,
+    metric: str | Metric = ACCURACY,
     method: str | Extrapolator = "auto",
     confidence: float = 0.9,
     random_state: int = 0,
@@ -330,6 +346,8 @@ def compare(
         What was measured of each system, by name; two or more.
     classes : int or sequence of int
         Numbers of classes asked about.
+    metric : str or Metric
+        What to compare: "accuracy", or "top-5" and the like.
     method : str or Extrapolator
         How to forecast, the same for all.
     confidence : float
@@ -347,8 +365,8 @@ def compare(
     -----
     The errors of two forecasts are taken as normal on the scale log(-log(1 - A)), with the standard
     deviations that their own intervals have. The interval of the difference holds the middle 90%
-    (or what `confidence` says) of the differences of accuracies that then come about, and the
-    chance that the first is better is that of its accuracy being the higher one. Where a
+    (or what `confidence` says) of the differences that then come about, A being the metric, and
+    the chance that the first is better is that of its value being the higher one. Where a
     back-test found forecasts too high or too low, they are first put where it would have them.
 
     Where systems were measured on the same classes, with as many probes in each, their errors are
@@ -376,47 +394,52 @@ def compare(
     ...     name: simulate.isotropic_gaussian(100, sigma=sigma, random_state=1).pilot
     ...     for name, sigma in {"old": 0.6, "new": 0.4}.items()
     ... }
-    >>> found = compare(pilots, 100, method="no-change")
-    >>> lead = found.pair("old", "new").at(100)
-    >>> found.paired, lead.upper < 0, lead.chance < 0.05
+    >>> comparison = compare(pilots, 100, method="no-change")
+    >>> lead = comparison.pair("old", "new").at(100)
+    >>> comparison.paired, lead.upper < 0, lead.chance < 0.05
     (True, True, True)
     """
-    asked = asked_classes(classes)
-    held = _as_pilots(pilots)
+    asked, measure = asked_classes(classes), resolve_metric(metric)
+    systems = _as_pilots(pilots)
     forecasts = {
         name: forecast(
             pilot,
             classes=asked,
+            metric=measure,
             method=method,
             confidence=confidence,
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        for name, pilot in held.items()
+        for name, pilot in systems.items()
     }
-    grid = curve_classes(max(pilot.n_classes for pilot in held.values()), asked)
-    known = {name: held[name] for name, made in forecasts.items() if made.uncertainty is not None}
-    together, notes = _shares(known, resolve(method, random_state), grid, random_state, n_jobs)
-    pairs = tuple(
-        _compared(one, two, forecasts, together, grid, confidence)
-        for one, two in itertools.combinations(held, 2)
+    grid = curve_classes(max(pilot.n_classes for pilot in systems.values()), asked)
+    bounded = {
+        name: systems[name] for name, made in forecasts.items() if made.uncertainty is not None
+    }
+    without, notes = _leave_out(
+        bounded, resolve(method, random_state), measure, grid, random_state, n_jobs
     )
-    if len(known) < len(held):
+    pairs = tuple(
+        _compare(first, second, forecasts, without, grid, confidence)
+        for first, second in itertools.combinations(systems, 2)
+    )
+    if len(bounded) < len(systems):
         notes += ("No intervals: the method is too slow for a back-test.",)
     return Comparison(forecasts, pairs, asked, float(confidence), notes)
 
 
-def are_paired(one: Pilot, two: Pilot) -> bool:
+def are_paired(first: Pilot, second: Pilot) -> bool:
     """Whether two pilots have the same classes, and as many probes in each.
 
     Examples
     --------
-    >>> one = Pilot.from_scores([[2, 1], [1, 3]], ["a", "b"], class_names=["a", "b"])
-    >>> two = Pilot.from_scores([[9, 5], [6, 7]], ["b", "a"], class_names=["b", "a"])
-    >>> are_paired(one, two)
+    >>> first = Pilot.from_scores([[2, 1], [1, 3]], ["a", "b"], class_names=["a", "b"])
+    >>> second = Pilot.from_scores([[9, 5], [6, 7]], ["b", "a"], class_names=["b", "a"])
+    >>> are_paired(first, second)
     True
     """
-    counts = [_probes_by_class(pilot) for pilot in (one, two)]
+    counts = [_probes_by_class(pilot) for pilot in (first, second)]
     return counts[0] is not None and counts[0] == counts[1]
 
 
@@ -428,18 +451,18 @@ def _as_pilots(pilots: Mapping[str, Any]) -> dict[str, Pilot]:
         raise ParameterError(
             'compare needs two or more pilots by name, such as {"old": pilot, "new": other}.'
         )
-    held = {str(name): as_pilot(data) for name, data in pilots.items()}
-    if len(held) < len(pilots):
+    systems = {str(name): as_pilot(data) for name, data in pilots.items()}
+    if len(systems) < len(pilots):
         raise ParameterError("two of the systems have the same name; give each its own.")
-    for what in ("average", "tie_rule"):
-        ways = {getattr(pilot, what) for pilot in held.values()}
-        if len(ways) > 1:
+    for setting in ("average", "tie_rule"):
+        choices = {getattr(pilot, setting) for pilot in systems.values()}
+        if len(choices) > 1:
             warn(
-                f"the pilots have different {what} ({', '.join(sorted(ways))}), so that their "
-                "accuracies do not mean the same; make them alike.",
+                f"the pilots have different {setting} ({', '.join(sorted(choices))}), so that "
+                "their values do not mean the same; make them alike.",
                 AssumptionWarning,
             )
-    return held
+    return systems
 
 
 def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
@@ -451,154 +474,158 @@ def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
 
 
 @dataclass(frozen=True)
-class _Shares:
+class _Without:
     """What a system whose classes another one shares says without some of them.
 
-    `without_one` has a row for each class, in the order of their names, and a column for each
-    number of classes of `inside`; `halves` a row for each half and a column for each point of the
-    curve, as log odds.
+    `each` has a row for each class that is left out, in the order of their names, and a column for
+    each number of classes of `inside`; `halves` a row for each half and a column for each point of
+    the curve, as log odds.
     """
 
     probes: dict[Any, int]
     inside: Ints
-    without_one: Floats
+    each: Floats
     halves: Floats
 
 
 @doing("Finding what the systems share")
-def _shares(
+def _leave_out(
     pilots: Mapping[str, Pilot],
     estimator: Extrapolator,
+    metric: Metric,
     grid: Ints,
     random_state: int,
     n_jobs: int | None,
-) -> tuple[dict[str, _Shares], tuple[str, ...]]:
+) -> tuple[dict[str, _Without], tuple[str, ...]]:
     """Return what correlates systems that share their classes, and why it cannot be had."""
     probes = {name: _probes_by_class(pilot) for name, pilot in pilots.items()}
-    found: dict[str, _Shares] = {}
+    without: dict[str, _Without] = {}
     for name, pilot in pilots.items():
         own, half = probes[name], pilot.n_classes // 2
-        alone = not any(own == other for them, other in probes.items() if them != name)
-        if own is None or alone or half < LEAST_HALF:
+        shares = any(own == probes[other] for other in probes if other != name)
+        if own is None or not shares or half < LEAST_HALF:
             continue
         order = np.argsort(pilot.class_names, kind="stable")
         inside = np.unique(np.geomspace(2, pilot.n_classes - 1, INSIDE).round().astype(np.int64))
         try:
-            singles = Jackknife(pilot).without_one(inside)[order]
-            drawn = refits(
+            each = MetricJackknife(pilot, metric).without_one(inside)[order]
+            fits = refits(
                 pilot,
                 estimator,
                 [(half, HALVES)],
                 grid,
+                metric=metric,
                 random_state=random_state,
                 n_jobs=n_jobs,
                 order=pilot.class_names[order],
             ).sizes[0]
         except UnsupportedError as error:
             return {}, (f"Compared as if on other classes: {error}",)
-        if drawn.n_failed:  # which half is which is then not known any more
-            reason = f"{drawn.n_failed:,} of {HALVES:,} fits to halves of {plain(name)} failed"
-            return {}, (f"Compared as if on other classes: {reason}: {drawn.reason}",)
-        halves = np.asarray(logit(np.clip(drawn.curves, EDGE, 1 - EDGE)))
-        found[name] = _Shares(own, inside, singles, halves)
-    return found, ()
+        if fits.n_failed:  # which half is which is then not known any more
+            reason = f"{fits.n_failed:,} of {HALVES:,} fits to halves of {plain(name)} failed"
+            return {}, (f"Compared as if on other classes: {reason}: {fits.reason}",)
+        halves = np.asarray(logit(np.clip(fits.curves, EDGE, 1 - EDGE)))
+        without[name] = _Without(own, inside, each, halves)
+    return without, ()
 
 
-def _shared_error(one: _Shares, two: _Shares, grid: Ints) -> Floats:
+def _shared_error(first: _Without, second: _Without, grid: Ints) -> Floats:
     """Return the correlation of the errors of two systems along the curve.
 
     Up to the pilot's size from leaving out each class in turn; from twice that size on, from
     forecasts of the same random halves, with the former counting as `PRIOR` halves more; between
     the two it goes over from one to the other.
     """
-    size = int(one.inside[-1]) + 1
-    near = _steps(_correlation(one.without_one, two.without_one))
-    near = np.interp(np.log(grid), np.log(one.inside), near)
-    worth = len(one.halves) - 3  # the variance of such a step is one over this
-    far = _steps(_correlation(one.halves, two.halves))
+    size = int(first.inside[-1]) + 1
+    near = _on_fisher_scale(_correlation(first.each, second.each))
+    near = np.interp(np.log(grid), np.log(first.inside), near)
+    worth = len(first.halves) - 3  # the variance on this scale is one over this
+    far = _on_fisher_scale(_correlation(first.halves, second.halves))
     beyond = (worth * far + PRIOR * near) / (worth + PRIOR)
-    part = np.clip(np.log2(grid / size), 0.0, 1.0)
-    return np.tanh((1 - part) * near + part * beyond)
+    share = np.clip(np.log2(grid / size), 0.0, 1.0)
+    return np.tanh((1 - share) * near + share * beyond)
 
 
-def _steps(correlation: Floats) -> Floats:
+def _on_fisher_scale(correlation: Floats) -> Floats:
     """Return correlations on Fisher's scale, on which they have about the same error."""
     return np.arctanh(np.clip(correlation, -ONE, ONE))
 
 
-def _correlation(one: Floats, two: Floats) -> Floats:
+def _correlation(first: Floats, second: Floats) -> Floats:
     """Return the correlation of each two columns; zero where one of them is constant."""
-    one, two = one - one.mean(axis=0), two - two.mean(axis=0)
-    spread = np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0))
-    known = spread > 0
-    return np.where(known, (one * two).sum(axis=0) / np.where(known, spread, 1.0), 0.0)
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    spread = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    varies = spread > 0
+    return np.where(varies, (first * second).sum(axis=0) / np.where(varies, spread, 1.0), 0.0)
 
 
 @doing("Comparing the systems")
-def _compared(
-    one: str,
-    two: str,
+def _compare(
+    first: str,
+    second: str,
     forecasts: Mapping[str, Forecast],
-    together: Mapping[str, _Shares],
+    without: Mapping[str, _Without],
     grid: Ints,
     confidence: float,
 ) -> Pair:
-    own, other = together.get(one), together.get(two)
+    own, other = without.get(first), without.get(second)
     shared, paired = np.zeros(len(grid)), False
     if own is not None and other is not None and own.probes == other.probes:
         shared, paired = _shared_error(own, other, grid), True
-    made = forecasts[one], forecasts[two]
-    difference = made[0].accuracy(grid) - made[1].accuracy(grid)
+    both = forecasts[first], forecasts[second]
+    difference = both[0].value(grid) - both[1].value(grid)
     chance = lower = upper = None
-    gap = _gap(made, grid, shared)
+    gap = _gap(both, grid, shared)
     if gap is not None:
         lower, upper = gap.interval(confidence)
         lower, upper = np.minimum(lower, difference), np.maximum(upper, difference)
         chance = gap.chance()
-    crossing = _crossing((one, two), made, grid, difference, lower, upper)
-    return Pair(one, two, paired, grid, difference, lower, upper, chance, crossing)
+    crossing = _crossing((first, second), both, grid, difference, lower, upper)
+    return Pair(first, second, paired, grid, difference, lower, upper, chance, crossing)
 
 
 @dataclass(frozen=True)
 class _Gap:
     """Two systems along the curve, on the scale of `headcount.uncertainty.error_model`.
 
-    Middles (2, points), their errors, and the correlation of these.
+    Middles (2, points), their errors, and the correlation of these. Up to `certain` classes both
+    are at their best.
     """
 
     grid: Ints
+    certain: int
     middles: Floats
     errors: Floats
     correlation: Floats
     multiplier: Callable[[float], Floats]
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return quantiles of the difference of accuracies that have normal errors there."""
+        """Return quantiles of the difference of values that have normal errors there."""
         # What two errors share and what they differ by are independent, and change sides alike:
         # whoever comes first, the same pairs of errors are looked at.
         z, errors = _normal_pairs(), self._heavier(confidence) * self.errors
         shared = z[0][:, None] * np.sqrt((1 + self.correlation) / 2)
         differs = z[1][:, None] * np.sqrt((1 - self.correlation) / 2)
-        one, two = (
+        first, second = (
             expit(inverse_cloglog(middle + error * steps))
             for middle, error, steps in zip(
                 self.middles, errors, (shared + differs, shared - differs), strict=True
             )
         )
-        apart = one - two
-        ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        lower, upper = np.where(self.grid == 1, 0.0, ends)
+        levels = [(1 - confidence) / 2, (1 + confidence) / 2]
+        ends = np.quantile(first - second, levels, axis=0)
+        lower, upper = np.where(self.grid <= self.certain, 0.0, ends)
         return lower, upper
 
     def chance(self) -> Floats:
-        """Return the chance that the accuracy of the first is the higher one."""
-        apart = self.middles[0] - self.middles[1]
+        """Return the chance that the value of the first is the higher one."""
+        lead = self.middles[0] - self.middles[1]
         shared = 2 * self.correlation * self.errors[0] * self.errors[1]
         error = np.sqrt(np.maximum((self.errors**2).sum(axis=0) - shared, 0.0))
         error = self._heavier(CHANCE_LEVEL) * error
-        known = error > 0
-        steps = np.where(known, apart / np.where(known, error, 1.0), CERTAIN * np.sign(apart))
-        return np.where(self.grid == 1, 0.5, ndtr(steps))
+        unsure = error > 0
+        steps = np.where(unsure, lead / np.where(unsure, error, 1.0), CERTAIN * np.sign(lead))
+        return np.where(self.grid <= self.certain, 0.5, ndtr(steps))
 
     def _heavier(self, confidence: float) -> Floats:
         """Return how much wider an interval is than that of a normal error."""
@@ -612,28 +639,29 @@ def _normal_pairs() -> Floats:
     """
     size, step = LATTICE
     place = np.arange(size)
-    one, two = ndtri((np.array([place, place * step % size]) + 0.5) / size)
-    return np.array([np.tile(one, 2), np.concatenate([two, -two])])
+    first, second = ndtri((np.array([place, place * step % size]) + 0.5) / size)
+    return np.array([np.tile(first, 2), np.concatenate([second, -second])])
 
 
-def _gap(made: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:
+def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:
     """Return how two forecasts differ; `shared` correlates their errors."""
-    known = [held.uncertainty for held in made if held.uncertainty is not None]
-    if len(known) < len(made):
+    errors = [made.uncertainty for made in both if made.uncertainty is not None]
+    if len(errors) < len(both):
         return None
-    middles = np.array([u.middle(m.accuracy(grid), grid) for m, u in zip(made, known, strict=True)])
+    middles = np.array([u.middle(f.value(grid), grid) for f, u in zip(both, errors, strict=True)])
     return _Gap(
         grid,
+        both[0].metric.certain,
         cloglog(middles),
-        np.array([u.error(grid) for u in known]) * slope(middles),
+        np.array([u.error(grid) for u in errors]) * slope(middles),
         shared,
-        lambda confidence: np.max([u.multiplier(confidence, grid) for u in known], axis=0),
+        lambda confidence: np.max([u.multiplier(confidence, grid) for u in errors], axis=0),
     )
 
 
 def _crossing(
     names: tuple[str, str],
-    made: tuple[Forecast, Forecast],
+    both: tuple[Forecast, Forecast],
     grid: Ints,
     difference: Floats,
     lower: Floats | None,
@@ -646,11 +674,9 @@ def _crossing(
         return None
     start, stop = leads[turns[-1]], leads[turns[-1] + 1]
     sign = float(np.sign(difference[start]))
-    low, high = int(grid[start]), int(grid[stop])
-    while high - low > 1:
-        middle = (low + high) // 2
-        ahead = sign * float(made[0].accuracy(middle) - made[1].accuracy(middle)) > 0
-        low, high = (middle, high) if ahead else (low, middle)
+    low = last_where(
+        lambda k: sign * (both[0].value(k) - both[1].value(k)) > 0, grid[start], grid[stop]
+    )
     before, after = names if sign > 0 else names[::-1]
     if lower is None or upper is None:
         return Crossing(low, before, after, None, None)
@@ -672,5 +698,5 @@ def _zero(grid: Ints, values: Floats, sure: int, step: int) -> int:
     if not 0 <= other < len(grid) or values[other] > 0:
         return int(grid[sure])
     share = values[sure] / (values[sure] - values[other])
-    found = np.log(grid[sure]) + share * (np.log(grid[other]) - np.log(grid[sure]))
-    return round(float(np.exp(found)))
+    zero = np.log(grid[sure]) + share * (np.log(grid[other]) - np.log(grid[sure]))
+    return round(float(np.exp(zero)))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -16,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.checks import Check, finding, run_checks
+from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
 from headcount.curves.observed import Observed, observe
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
-    HeadcountError,
     ParameterError,
     UnsupportedError,
     listening,
@@ -30,135 +28,129 @@ from headcount.errors import (
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import name_of
+from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import asked_classes, curve_classes, observed_or_forecast, whole_count
+from headcount.support.grids import (
+    asked_classes,
+    curve_classes,
+    last_where,
+    observed_or_forecast,
+)
 from headcount.support.output import PAGES, PICTURES, as_csv, as_frame, write_text
+from headcount.support.serialise import SCHEMA, Record, read_json, reading, write_json
 from headcount.support.validation import confidence_level
 from headcount.support.words import (
     OURS,
     Nouns,
-    describe_accuracy,
     describe_capacity,
     past_saying,
     percent,
-    percent_range,
     speaking,
 )
 from headcount.support.workers import doing
-from headcount.uncertainty.asymptotics import accuracy_error, asymptotic_interval
-from headcount.uncertainty.backtest import Backtest, hide_classes, with_coverage
-from headcount.uncertainty.intervals import KINDS, Uncertainty, assess
+from headcount.uncertainty.asymptotics import asymptotic_error, asymptotic_interval
+from headcount.uncertainty.backtest import (
+    Backtest,
+    hide_classes,
+    read_backtest,
+    with_coverage,
+)
+from headcount.uncertainty.intervals import KINDS, Uncertainty, assess, read_uncertainty
 from headcount.uncertainty.limits import Limits, ladder, moved_alike
 
 if TYPE_CHECKING:
-    from headcount.display.plots import AccuracyDisplay
+    from headcount.display.plots import CurveDisplay
 
 
-SCHEMA = 1
-# Codes that the first version wrote.
-RENAMED = {"gap-at-pilot": "HC010"}
+Floats = NDArray[np.float64]
+
+NOUN = "forecast"
+TARGETS = (0.9, 0.8, 0.5)
+TEXTS = (".json", ".csv")
 
 
-def write_forecast(
-    answers: dict[str, Any],
-    classes: Sequence[int],
-    observed: Observed,
-    law: Favorability | PredictedCurve,
-    rest: dict[str, Any],
-) -> str:
-    """Return the answers together with all that is needed to answer any other question."""
-    table = observed.table
-    state = {
-        "classes": list(classes),
+def read_forecast(text: str) -> dict[str, Any]:
+    """Return what a `Forecast` is made of; refuse what `Forecast.to_json` cannot have written."""
+    record = read_json(text, NOUN)
+    with reading(NOUN):
+        record.check_schema()
+        state = record.record("state")
+        table = _read_table(state)
+        return {
+            "observed": Observed(table),
+            "law": _read_law(state),
+            "metric": resolve_metric(record.text("metric")),
+            "classes": asked_classes(state.items("classes")),
+            "n_probes": record.whole("n_probes"),
+            "method": record.text("method"),
+            "confidence": confidence_level(record["confidence"]),
+            "checks": tuple(_read_check(check) for check in record.records("checks")),
+            "warnings": record.texts("warnings"),
+            "backtest": _read_of_pilot(state, "backtest", read_backtest, table),
+            "uncertainty": _read_of_pilot(state, "uncertainty", read_uncertainty, table),
+            "nouns": Nouns.from_dict(state.get("nouns")),
+        }
+
+
+def _read_of_pilot(
+    state: Record, name: str, read: Callable[[Record], Any], table: LossTable
+) -> Any:
+    """Return something that may be missing, refused if it is of another pilot."""
+    if state.get(name) is None:
+        return None
+    value = read(state.record(name))
+    if value.n_classes != table.n_rivals + 1:
+        raise DataError(
+            f"the {name} of this forecast is of {value.n_classes:,} classes, not of "
+            f"{table.n_rivals + 1:,}."
+        )
+    return value
+
+
+def _write_law(law: Favorability | PredictedCurve) -> dict[str, list[float]]:
+    if isinstance(law, Favorability):
+        return {"p": law.p.tolist(), "mass": law.weights.tolist()}
+    return {"ladder": law.classes.tolist(), "values": law.values.tolist()}
+
+
+def _read_law(state: Record) -> Favorability | PredictedCurve:
+    if state.get("ladder") is not None:
+        return PredictedCurve(state["ladder"], state["values"])
+    return Favorability(state["p"], state["mass"])
+
+
+def _write_table(table: LossTable) -> dict[str, Any]:
+    fields: dict[str, Any] = {
         "n_rivals": table.n_rivals,
         "losses": table.losses.tolist(),
         "weights": table.weights.tolist(),
         "censored": table.censored.tolist(),
     }
     if table.bounds is not None:
-        state["bounds"] = [[values.tolist() for values in rows] for rows in table.bounds]
-    if isinstance(law, Favorability):
-        state |= {"p": law.p.tolist(), "mass": law.weights.tolist()}
-    else:
-        state |= {"ladder": law.classes.tolist(), "accuracy": law.values.tolist()}
-    return json.dumps(answers | {"state": state | rest}, allow_nan=False)
+        fields["bounds"] = [[column.tolist() for column in rows] for rows in table.bounds]
+    return fields
 
 
-def read_forecast(text: str) -> dict[str, Any]:
-    """Return what a `Forecast` is made of; refuse what `write_forecast` cannot have written."""
-    try:
-        held = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-        json.dumps(held, ensure_ascii=False).encode()  # halves of characters cannot be written
-        if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
-            raise DataError(
-                f"this forecast has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
-            )
-        state = held["state"]
-        return {
-            "observed": Observed(_table(state)),
-            "law": _law(state),
-            "classes": asked_classes(_list(state["classes"])),
-            "n_probes": whole_count(held["n_probes"], "n_probes"),
-            "method": _text(held["method"]),
-            "confidence": validation.confidence_level(held["confidence"]),
-            "checks": tuple(_check(check) for check in _list(held["checks"])),
-            "warnings": tuple(_text(warning) for warning in _list(held["warnings"])),
-            "backtest": _held(state, "backtest", Backtest.from_dict),
-            "uncertainty": _held(state, "uncertainty", Uncertainty.from_dict),
-            "nouns": Nouns.from_dict(state.get("nouns")),
-        }
-    except DataError:
-        raise
-    except HeadcountError as error:
-        raise DataError(f"this forecast cannot be read: {error}") from error
-    except RecursionError as error:
-        raise DataError(
-            "this is not a forecast written by to_json: it is nested too deeply; write it again."
-        ) from error
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise DataError(
-            f"this is not a forecast written by to_json: {validation.short(str(error), 120)}; "
-            "write it again."
-        ) from error
-
-
-def _held(state: dict[str, Any], name: str, read: Callable[[Any], Any]) -> Any:
-    """Return a part that may be missing, refused if it is of another pilot."""
-    if state.get(name) is None:
-        return None
-    part = read(state[name])
-    if part.n_classes != state["n_rivals"] + 1:
-        raise DataError(
-            f"the {name} of this forecast is of {part.n_classes:,} classes, not of "
-            f"{state['n_rivals'] + 1:,}."
-        )
-    return part
-
-
-def _law(state: dict[str, Any]) -> Favorability | PredictedCurve:
-    if "ladder" in state:
-        return PredictedCurve(state["ladder"], state["accuracy"])
-    return Favorability(state["p"], state["mass"])
-
-
-def _table(state: dict[str, Any]) -> LossTable:
-    n_rivals = whole_count(state["n_rivals"], "n_rivals")
-    losses, weights = _loss_rows(state["losses"], state["weights"], n_rivals)
+def _read_table(state: Record) -> LossTable:
+    n_rivals = state.whole("n_rivals")
+    losses, weights = _read_loss_rows(state["losses"], state["weights"], n_rivals)
     censored = validation.as_flags(state["censored"], "censored")
     validation.same_length(censored, "censored", len(losses), "losses")
     bounds = None
-    if "bounds" in state:
-        fewest, most = [_loss_rows(at, share, n_rivals) for at, share in state["bounds"]]
+    if state.get("bounds") is not None:
+        fewest, most = (
+            _read_loss_rows(counts, shares, n_rivals) for counts, shares in state.items("bounds")
+        )
         bounds = fewest, most
     return LossTable(losses, weights, censored, n_rivals, bounds)
 
 
-def _loss_rows(losses: Any, weights: Any, n_rivals: int) -> LossRows:
+def _read_loss_rows(losses: Any, weights: Any, n_rivals: int) -> LossRows:
     counts = validation.as_counts(losses, "losses")
-    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64)
+    shares: Floats = np.asarray(weights, dtype=np.float64)
     sound = (
         counts.shape == shares.shape
         and len(counts) > 0
@@ -171,55 +163,12 @@ def _loss_rows(losses: Any, weights: Any, n_rivals: int) -> LossRows:
     return counts, shares
 
 
-def _check(held: dict[str, Any]) -> Check:
-    parts = {name: _text(value) for name, value in held.items()}
-    return Check(**parts | {"code": RENAMED.get(parts["code"], parts["code"])})
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise DataError(f"a list was expected, but found {value!r:.40}.")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise DataError(f"text was expected, but found {value!r:.40}.")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return validation.once_each(pairs, "this forecast")
-
-
-def _refuse_constant(name: str) -> Any:
-    raise DataError(f"a forecast must not hold {name}; write it again with to_json.")
-
-
-Floats = NDArray[np.float64]
-
-TARGETS = (0.9, 0.8, 0.5)
-
-
-TEXTS = (".json", ".csv")
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Accuracy against classes: observed up to the pilot's size, forecast beyond.
-
-    `lower` and `upper` are None where there are no intervals.
-    """
-
-    classes: NDArray[np.int64]
-    accuracy: Floats
-    region: NDArray[np.str_]
-    lower: Floats | None = None
-    upper: Floats | None = None
+def _read_check(record: Record) -> Check:
+    return Check(**{name: record.text(name) for name in record.fields})
 
 
 class Forecast:
-    """Accuracy at any number of classes: measured up to the pilot's size, forecast beyond.
+    """A metric at any number of classes: measured up to the pilot's size, forecast beyond.
 
     Made by `forecast`; everything is a function of the observed curve and one fitted law.
 
@@ -237,10 +186,12 @@ class Forecast:
         What the pilot itself says, up to its own size.
     law : Favorability or PredictedCurve
         The fitted law; a bare curve for methods that are no mixture.
+    metric : Metric
+        What is forecast.
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
-        What was said on the way.
+        Warnings on the way.
     backtest : Backtest or None
         How well the method forecast the pilot's own classes from fewer of them.
     uncertainty : Uncertainty or None
@@ -260,6 +211,7 @@ class Forecast:
         n_probes: int,
         method: str,
         confidence: float,
+        metric: Metric = ACCURACY,
         checks: tuple[Check, ...] = (),
         warnings: tuple[str, ...] = (),
         fitted: tuple[Pilot, Extrapolator] | None = None,
@@ -275,6 +227,7 @@ class Forecast:
         self.n_probes = n_probes
         self.method = method
         self.confidence = confidence
+        self.metric = metric
         self.checks = checks
         self.warnings = warnings
         self.backtest = backtest
@@ -282,9 +235,22 @@ class Forecast:
         self.random_state = random_state
         self.nouns = nouns
         self._fitted = fitted
-        self.curve = self._curve()
+        self.curve = self.table(curve_classes(self.n_classes, classes))
 
     # -- questions ------------------------------------------------------------------------------
+
+    @overload
+    def value(self, k: int) -> float: ...
+
+    @overload
+    def value(self, k: Any) -> Floats: ...
+
+    def value(self, k: Any) -> Any:
+        """Return the metric among k classes: observed up to the pilot's size, fitted beyond.
+
+        A float for one k, an array for several.
+        """
+        return self._value(k, self.metric)
 
     @overload
     def accuracy(self, k: int) -> float: ...
@@ -293,19 +259,8 @@ class Forecast:
     def accuracy(self, k: Any) -> Floats: ...
 
     def accuracy(self, k: Any) -> Any:
-        """Accuracy among k classes: observed for k up to the pilot's size, fitted beyond.
-
-        A float for one k, an array for several.
-        """
-        return _plain(
-            observed_or_forecast(k, self.n_classes, self.observed.accuracy, self.law.accuracy)
-        )
-
-    @property
-    def supported(self) -> int:
-        """Largest number of classes that the back-test supports; without one, the pilot's own."""
-        ratio = 1.0 if self.backtest is None else self.backtest.supported
-        return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
+        """Return the accuracy among k classes, whatever the metric of the forecast is."""
+        return self._value(k, ACCURACY)
 
     @overload
     def top(self, m: int, k: int) -> float: ...
@@ -314,17 +269,26 @@ class Forecast:
     def top(self, m: int, k: Any) -> Floats: ...
 
     def top(self, m: int, k: Any) -> Any:
-        """Chance that the true class is among the best m of k.
+        """Return the chance that the true class is among the best m of k."""
+        return self._value(k, Top(m))
 
-        A float for one k, an array for several.
-        """
-        values = observed_or_forecast(
-            k,
-            self.n_classes,
-            lambda inside: self.observed.top(m, inside),
-            lambda beyond: self.law.top(m, beyond),
-        )
-        return _plain(values)
+    def table(self, k: Any) -> Curve:
+        """Return a row for each number of classes: value, limits and region."""
+        classes = np.unique(validation.class_counts(k)).astype(np.int64)
+        region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
+        lower, upper = self._band(classes) or (None, None)
+        return Curve(classes, self.value(classes), region, lower, upper, self.metric)
+
+    @property
+    def answer(self) -> Curve:
+        """The rows that were asked for, and that of the pilot's own size."""
+        return self.table([self.n_classes, *self.classes])
+
+    @property
+    def supported(self) -> int:
+        """Largest number of classes that the back-test supports; without one, the pilot's own."""
+        ratio = 1.0 if self.backtest is None else self.backtest.supported
+        return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
 
     @overload
     def interval(
@@ -344,22 +308,21 @@ class Forecast:
         *,
         probes_per_class: float | None = None,
     ) -> Any:
-        """Limits of the accuracy among k classes at the level `confidence`.
+        """Return limits of the metric among k classes at the level `confidence`.
 
         Parameters
         ----------
         k : int or sequence of int
             Numbers of classes.
         kind : {"expected", "new_set", "grown_set"}
-            What should lie between the limits: the expected accuracy among k classes; the
-            accuracy on one new random set of k classes; the same where that set contains the
-            pilot's classes.
+            What should lie between the limits: the expected value among k classes; the value on
+            one new random set of k classes; the same where that set contains the pilot's classes.
         by : {"resampling", "asymptotic"}
             Resampling of classes together with the error of extrapolating (`Uncertainty`), or
             large-sample theory: a jackknife over classes up to the pilot's size, the delta method
             beyond it, for moment regression alone; no bias is in that.
         probes_per_class : float, optional
-            For sets: how many probes a class the test that measures the accuracy will have;
+            For sets: how many probes a class the test that measures the value will have;
             without end by default.
 
         Returns
@@ -370,11 +333,11 @@ class Forecast:
 
         Notes
         -----
-        The expected accuracy cannot rise with k, and by resampling neither do its limits: each is
+        The expected value cannot rise with k, and by resampling neither do its limits: each is
         the least of those at up to k classes. (Where a fit starts above even the upper limit at the
         pilot's size, upper limits up to there are as high.) See `headcount.uncertainty.limits`.
         On single sets more classes may be surer, and limits may rise; where those of the expected
-        accuracy are held down, they are by as much.
+        value are kept down, they are by as much.
         """
         validation.class_counts(k)
         validation.choice(kind, "kind", KINDS)
@@ -383,34 +346,29 @@ class Forecast:
             return None if limits is None else tuple(_plain(limit) for limit in limits)
         if kind != "expected" or self._fitted is None:
             raise UnsupportedError(
-                "asymptotic intervals are for the expected accuracy, of a forecast that was made "
+                "asymptotic intervals are for the expected value, of a forecast that was made "
                 "here and not read from a file."
             )
-        error = accuracy_error(*self._fitted, k)
-        limits = asymptotic_interval(self.accuracy(k), error, self.confidence, largest=1.0)
+        error = asymptotic_error(*self._fitted, k, self.metric)
+        limits = asymptotic_interval(self.value(k), error, self.confidence, largest=1.0)
         return tuple(_plain(limit) for limit in limits)
 
     def capacity(self, target: float) -> int | float:
-        """Largest number of classes at which accuracy is still at least `target`.
+        """Return the largest number of classes at which the metric is still at least `target`.
 
-        `math.inf` when accuracy never falls below it; 1 when two classes are already too many.
+        `math.inf` when it never falls below that; 1 when two classes are already too many.
         """
         least = check_target(target) - ROUND_OFF
-        if float(self.observed.accuracy(self.n_classes)) >= least:
-            return max(self.n_classes, self.law.capacity(target))
-        low, high = 1, self.n_classes
-        while high - low > 1:
-            middle = (low + high) // 2
-            if float(self.observed.accuracy(middle)) >= least:
-                low = middle
-            else:
-                high = middle
-        return low
+        if float(self.observed.value(self.n_classes, self.metric)) >= least:
+            return max(self.n_classes, self.law.capacity(target, self.metric))
+        return last_where(
+            lambda k: float(self.observed.value(k, self.metric)) >= least, 1, self.n_classes
+        )
 
     def capacity_interval(self, target: float) -> tuple[float, float] | None:
-        """Limits of the capacity: where the lower and the upper limit of accuracy cross `target`.
+        """Return limits of the capacity: where those of the metric cross `target`.
 
-        A limit is `math.inf` where that of accuracy never falls below the target. None without
+        A limit is `math.inf` where that of the metric never falls below the target. None without
         intervals.
         """
         least = check_target(target)
@@ -422,32 +380,31 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the command line prints as JSON: the answers, without the fitted law."""
-        asked = np.array(self.classes)
-        inside = np.unique(np.append(asked[asked <= self.n_classes], self.n_classes))
-        beyond = asked[asked > self.n_classes]
+        answer = self.answer
         return {
             "schema": SCHEMA,
+            "metric": self.metric.name,
             "n_classes": self.n_classes,
             "n_probes": self.n_probes,
             "method": self.method,
             "confidence": self.confidence,
-            "observed": [
-                {"classes": k, "accuracy": value}
-                for k, value in zip(inside.tolist(), self.accuracy(inside).tolist(), strict=True)
-            ],
-            "forecast": self._points(beyond),
+            "observed": answer.rows(OBSERVED),
+            "forecast": answer.rows(FORECAST),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
         }
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
-        rest = {
+        state = {
+            "classes": list(self.classes),
+            **_write_table(self.observed.table),
+            **_write_law(self.law),
             "nouns": self.nouns.to_dict(),
             "backtest": None if self.backtest is None else self.backtest.to_dict(),
             "uncertainty": None if self.uncertainty is None else self.uncertainty.to_dict(),
         }
-        return write_forecast(self.to_dict(), self.classes, self.observed, self.law, rest)
+        return write_json(self.to_dict() | {"state": state})
 
     @classmethod
     def from_json(cls, text: str) -> Forecast:
@@ -455,29 +412,28 @@ class Forecast:
         return cls(**read_forecast(text))
 
     def to_frame(self) -> Any:
-        """Return the curve as a pandas DataFrame with columns classes, accuracy and region."""
-        return as_frame(self._columns())
+        """Return the curve as a pandas DataFrame: classes, value, limits (if any) and region."""
+        return as_frame(self.curve.columns())
 
     def to_csv(self) -> str:
         """Return the curve as CSV text."""
-        return as_csv(self._columns())
+        return as_csv(self.curve.columns())
 
     def plot(
         self,
         ax: Any = None,
         *,
         target: float | None = None,
-        top: int = 1,
         error_rate: bool = False,
-    ) -> AccuracyDisplay:
-        """Draw accuracy, or the chance to be among the best `top`, against classes.
+    ) -> CurveDisplay:
+        """Draw the metric against classes.
 
-        With `error_rate` the share that is wrong, which shows small errors better. Needs the extra
+        With `error_rate` what is missing to one, which shows small errors better. Needs the extra
         `plot`; `headcount.display.plots` has further pictures.
         """
-        from headcount.display.plots import AccuracyDisplay
+        from headcount.display.plots import CurveDisplay
 
-        display = AccuracyDisplay.from_forecast(self, target=target, top=top)
+        display = CurveDisplay.from_forecast(self, target=target)
         return display.plot(ax, error_rate=error_rate)
 
     def save(
@@ -522,30 +478,21 @@ class Forecast:
                 f"choose one of {', '.join((PAGES[0], *TEXTS, *PICTURES))}."
             )
         else:
-            from headcount.display.plots import AccuracyDisplay
+            from headcount.display.plots import CurveDisplay
 
-            AccuracyDisplay.from_forecast(self).save(path, error_rate=error_rate)
+            CurveDisplay.from_forecast(self).save(path, error_rate=error_rate)
 
     def sentences(self) -> list[str]:
         """Return the answer in words: the numbers asked for, what the last means, what it holds."""
-        lines = [f"At {k:,} classes: {self._said(k)}." for k in self.classes]
+        lines = self.table(self.classes).sentences(self.confidence)
         last = self.classes[-1]
-        meaning = f"Among {last:,} classes, {describe_accuracy(float(self.accuracy(last)))}."
+        meaning = f"Among {last:,} classes, {self.metric.describe(float(self.value(last)))}."
         return [self.nouns.rename(line) for line in (*lines, meaning, self._capacities())]
-
-    def _said(self, k: int) -> str:
-        """Return an accuracy with its limits, and whether it was measured."""
-        notes = ["measured"] if k <= self.n_classes else []
-        limits = self.interval(k)
-        if limits is not None:
-            within = percent_range(float(limits[0]), float(limits[1]))
-            notes.append(f"{percent(self.confidence)} interval {within}")
-        said = percent(float(self.accuracy(k)))
-        return f"{said} ({', '.join(notes)})" if notes else said
 
     def __repr__(self) -> str:
         title = (
-            f"Forecast from {self.n_classes:,} classes and {self.n_probes:,} probes ({self.method})"
+            f"Forecast of {self.metric.label} from {self.n_classes:,} classes and "
+            f"{self.n_probes:,} probes ({self.method})"
         )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join(map(self.nouns.rename, [title, *self.sentences(), *notes]))
@@ -557,38 +504,48 @@ class Forecast:
 
     # -- inner workings -------------------------------------------------------------------------
 
+    def _value(self, k: Any, metric: Metric) -> float | Floats:
+        values = observed_or_forecast(
+            k,
+            self.n_classes,
+            lambda inside: self.observed.value(inside, metric),
+            lambda beyond: self.law.value(beyond, metric),
+        )
+        return _plain(values)
+
     def _band(
         self, k: Any, kind: str = "expected", probes_per_class: float | None = None
     ) -> tuple[Floats, Floats] | None:
         if self.uncertainty is None:
             return None
-        value, alone = self.accuracy(k), self._apart(k)
-        limits = self.limits.at(k, value, *alone)
+        value, separate = self.value(k), self._separate_limits(k)
+        limits = self.limits.at(k, value, *separate)
         if kind == "expected":
             return limits
-        of_set = self._apart(k, kind, probes_per_class)
-        lower, upper = map(moved_alike, of_set, alone, limits)
+        of_set = self._separate_limits(k, kind, probes_per_class)
+        lower, upper = map(moved_alike, of_set, separate, limits)
         return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)
 
     @cached_property
     def limits(self) -> Limits:
-        """Limits of the expected accuracy on a ladder that does not depend on what was asked."""
+        """Limits of the expected value on a ladder that does not depend on what was asked."""
         assert self.uncertainty is not None  # asked only where there are limits
         rungs = ladder(self.n_classes, self.uncertainty.grid)
-        return Limits.of(rungs, self.accuracy(rungs), *self._apart(rungs))
+        return Limits.of(rungs, self.value(rungs), *self._separate_limits(rungs))
 
-    def _apart(
+    def _separate_limits(
         self, k: Any, kind: str = "expected", probes_per_class: float | None = None
     ) -> tuple[Floats, Floats]:
         """Return limits at each k on its own: they may rise."""
         assert self.uncertainty is not None  # asked only where there are limits
         counts = validation.class_counts(k)
-        least = most = self.accuracy(counts)
+        least = most = self.value(counts)
         if not self.observed.exact:  # then only bounds were measured
-            bounds = self.observed.bounds(np.minimum(counts, self.n_classes))
+            bounds = self.observed.bounds(np.minimum(counts, self.n_classes), self.metric)
             least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
-        rest = (counts, self.confidence, kind, probes_per_class)
-        return self.uncertainty.band(least, *rest)[0], self.uncertainty.band(most, *rest)[1]
+        question = (counts, self.confidence, kind, probes_per_class)
+        band = self.uncertainty.band
+        return band(least, *question)[0], band(most, *question)[1]
 
     def _last_above(self, target: float, side: int) -> float:
         """Return the last k before the lower (0) or upper (1) limit falls below `target`."""
@@ -596,52 +553,27 @@ class Forecast:
         below = np.flatnonzero((self.limits.lower, self.limits.upper)[side] < least)
         if len(below) == 0:
             return math.inf
-        low, high = int(rungs[below[0] - 1]), int(rungs[below[0]])
-        while high - low > max(1.0, low * 1e-15):
-            middle = (low + high) // 2
-            limits = self._band(middle)
+
+        def is_above(k: int) -> bool:
+            limits = self._band(k)
             assert limits is not None  # asked only where there are limits
-            low, high = (middle, high) if limits[side] >= least else (low, middle)
-        return float(low)
+            return bool(limits[side] >= least)
 
-    def _curve(self) -> Curve:
-        classes = curve_classes(self.n_classes, self.classes)
-        region = np.where(classes <= self.n_classes, "observed", "forecast")
-        curve = Curve(classes, self.accuracy(classes), region, *(self._band(classes) or ()))
-        for array in (curve.classes, curve.accuracy, curve.region, curve.lower, curve.upper):
-            if array is not None:
-                array.flags.writeable = False
-        return curve
-
-    def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
-        columns = [self.accuracy(classes).tolist()]
-        for limit in self._band(classes) or ():
-            columns.append(limit.tolist())
-        while len(columns) < 3:
-            columns.append([None] * len(classes))
-        return [
-            {"classes": k, "accuracy": value, "lower": lower, "upper": upper}
-            for k, value, lower, upper in zip(classes.tolist(), *columns, strict=True)
-        ]
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        held = {"classes": self.curve.classes, "accuracy": self.curve.accuracy}
-        if self.curve.lower is not None and self.curve.upper is not None:
-            held |= {"lower": self.curve.lower, "upper": self.curve.upper}
-        return held | {"region": self.curve.region}
+        return float(last_where(is_above, rungs[below[0] - 1], rungs[below[0]]))
 
     def _capacities(self) -> str:
-        parts = []
+        capacities = []
         for target in TARGETS:
-            held = self.capacity(target)
-            if held == 1:
+            capacity = self.capacity(target)
+            if capacity == 1:
                 continue
-            parts.append(f"{percent(target)} up to {describe_capacity(held, self.n_classes)}")
-            if past_saying(held, self.n_classes):
+            classes = describe_capacity(capacity, self.n_classes)
+            capacities.append(f"{percent(target)} up to {classes}")
+            if past_saying(capacity, self.n_classes):
                 break  # as is what a lower target allows
-        if not parts:
+        if not capacities:
             return f"Even two classes are too many for {percent(TARGETS[-1])}."
-        return "It stays at or above " + ", ".join(parts) + "."
+        return "It stays at or above " + ", ".join(capacities) + "."
 
 
 def _plain(values: Floats) -> float | Floats:
@@ -657,6 +589,7 @@ def forecast(
     labels: Any = None,
     *,
     classes: Any,
+    metric: str | Metric = ACCURACY,
     method: str | Extrapolator = "auto",
     confidence: float = 0.9,
     random_state: int = 0,
@@ -665,7 +598,7 @@ def forecast(
     noun: str | None = None,
     probe_noun: str | None = None,
 ) -> Forecast:
-    """Forecast accuracy at numbers of classes you have not measured.
+    """Forecast accuracy, or another metric, at numbers of classes you have not measured.
 
     Parameters
     ----------
@@ -675,6 +608,9 @@ def forecast(
         True class of each row, where `data` is a matrix.
     classes : int or sequence of int
         Numbers of classes asked about.
+    metric : str or Metric
+        What to forecast: "accuracy", or "top-5" for the chance that the true class is among the
+        best five, and the like.
     method : str or Extrapolator
         A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
         estimator.
@@ -705,20 +641,25 @@ def forecast(
     [0.8, 0.5]
     """
     asked = asked_classes(classes)
-    level = confidence_level(confidence)
-    with listening() as heard, ExitStack() as stack:
+    level, measure = confidence_level(confidence), resolve_metric(metric)
+    with listening() as warnings, ExitStack() as stack:
         pilot = as_pilot(data, labels)
         if noun is not None or probe_noun is not None:
             pilot = pilot.with_nouns(noun, probe_noun)
         stack.enter_context(speaking(pilot.nouns))
         estimator = resolve(method, random_state).fit(pilot)
         name = name_of(method)
-        tested, uncertainty = None, None
-        if intervals and not estimator.slow:
-            tested, uncertainty = _doubts(pilot, estimator, name, level, random_state, n_jobs)
         observed, law = observe(pilot), estimator.law(asked)
+        law.value(asked, measure)  # what a method cannot forecast is refused before the long part
+        backtest, uncertainty = None, None
+        if intervals and not estimator.slow:
+            backtest, uncertainty = _assess(
+                pilot, estimator, name, measure, level, random_state, n_jobs
+            )
         with doing("Looking for what speaks against it"):
-            checks = run_checks(pilot, observed, law, asked=asked, backtest=tested)
+            checks = run_checks(
+                pilot, observed, law, asked=asked, backtest=backtest, metric=measure
+            )
         if estimator.note_:
             checks += (finding(LESS, estimator.note_, estimator.remedy_),)
         for check in checks:
@@ -731,20 +672,22 @@ def forecast(
         n_probes=pilot.n_probes,
         method=name,
         confidence=level,
+        metric=measure,
         checks=checks,
-        warnings=tuple(heard),
+        warnings=tuple(warnings),
         fitted=(pilot, estimator),
-        backtest=tested,
+        backtest=backtest,
         uncertainty=uncertainty,
         random_state=random_state,
         nouns=pilot.nouns,
     )
 
 
-def _doubts(
+def _assess(
     pilot: Pilot,
     fitted: Extrapolator,
     name: str,
+    metric: Metric,
     confidence: float,
     random_state: int,
     n_jobs: int | None,
@@ -753,9 +696,15 @@ def _doubts(
 
     One jackknife of the pilot serves both.
     """
-    tested, drawn = hide_classes(
-        pilot, fitted, name=name, fitted=True, random_state=random_state, n_jobs=n_jobs
+    backtest, subsamples = hide_classes(
+        pilot,
+        fitted,
+        name=name,
+        metric=metric,
+        fitted=True,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
-    known = assess(pilot, tested, fitted)
-    here = float(known.sampling(pilot.n_classes))
-    return with_coverage(pilot, tested, drawn, confidence, here), known
+    uncertainty = assess(pilot, backtest, fitted)
+    sampling = float(uncertainty.sampling(pilot.n_classes))
+    return with_coverage(pilot, backtest, subsamples, confidence, sampling), uncertainty

@@ -9,10 +9,11 @@ from typing import Any
 
 from headcount.curves.favorability import ROUND_OFF
 from headcount.errors import DataError, ParameterError
-from headcount.support.grids import whole_count
+from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.support.serialise import Record, reading
 from headcount.support.words import counted, percent
 
-SCHEMA = 1
+NOUN = "baseline"
 MARGIN = 0.02
 PASS, FAIL, ERROR = "pass", "fail", "error"
 EXIT_CODES = {PASS: 0, FAIL: 1, ERROR: 2}
@@ -23,7 +24,7 @@ class Estimate:
     """What a forecast says about one number of classes; `lower` is None where there is no bound."""
 
     classes: int
-    accuracy: float
+    value: float
     lower: float | None = None
 
 
@@ -33,46 +34,42 @@ class Baseline:
 
     Attributes
     ----------
-    accuracy : mapping of int to float
+    values : mapping of int to float
         Its estimate for each number of classes it was asked about.
     method : str
         How it was made.
     n_classes, n_probes : int or None
         From a pilot of what size, where it says so.
+    metric : Metric
+        What it forecast.
     """
 
-    accuracy: Mapping[int, float]
+    values: Mapping[int, float]
     method: str
     n_classes: int | None = None
     n_probes: int | None = None
+    metric: Metric = ACCURACY
 
     @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Baseline:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Baseline:
         """Read what `headcount forecast --json` or `Forecast.to_json` wrote; refuse all else.
 
         Examples
         --------
-        >>> row = {"classes": 1000, "accuracy": 0.8}
-        >>> held = {"schema": 1, "method": "kde", "observed": [], "forecast": [row]}
-        >>> Baseline.from_dict(held).accuracy
+        >>> fields = {"schema": 2, "metric": "accuracy", "method": "kde", "observed": []}
+        >>> Baseline.from_dict(fields | {"forecast": [{"classes": 1000, "value": 0.8}]}).values
         {1000: 0.8}
         """
-        try:
-            if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
-                raise DataError(
-                    f"the baseline has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
-                )
+        with reading(NOUN):
+            record = Record(fields, NOUN)
+            record.check_schema()
             return cls(
-                accuracy=_estimates([*held["observed"], *held["forecast"]]),
-                method=_text(held["method"]),
-                n_classes=_size(held.get("n_classes")),
-                n_probes=_size(held.get("n_probes")),
+                values=_values([*record.records("observed"), *record.records("forecast")]),
+                method=record.text("method"),
+                n_classes=record.optional("n_classes", record.whole),
+                n_probes=record.optional("n_probes", record.whole),
+                metric=resolve_metric(record.text("metric")),
             )
-        except (KeyError, TypeError, AttributeError, ParameterError, OverflowError) as error:
-            raise DataError(
-                "the baseline is not what headcount forecast --json writes "
-                f"({str(error).rstrip('.')}); write it again."
-            ) from error
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class Verdict:
         Error: it cannot be said, which counts as no pass.
     message : str
         Why, in a sentence.
-    accuracy, lower, required : float or None
+    value, lower, required : float or None
         The estimate, its lower bound, and what the first or the second should have reached.
     """
 
@@ -98,7 +95,7 @@ class Verdict:
     rule: str
     outcome: str
     message: str
-    accuracy: float | None = None
+    value: float | None = None
     lower: float | None = None
     required: float | None = None
 
@@ -119,7 +116,7 @@ class Verdict:
             "classes": self.classes,
             "rule": self.rule,
             "outcome": self.outcome,
-            "accuracy": self.accuracy,
+            "value": self.value,
             "lower": self.lower,
             "required": self.required,
             "message": self.message,
@@ -136,8 +133,8 @@ class Decision:
     @property
     def outcome(self) -> str:
         """The worst outcome: what cannot be said counts as worse than what is not good enough."""
-        found = {verdict.outcome for verdict in self.verdicts} or {ERROR}
-        return max(found, key=EXIT_CODES.__getitem__)
+        outcomes = {verdict.outcome for verdict in self.verdicts} or {ERROR}
+        return max(outcomes, key=EXIT_CODES.__getitem__)
 
     @property
     def exit_code(self) -> int:
@@ -154,6 +151,7 @@ def judge(
     minimum: float | None = None,
     baseline: Baseline | None = None,
     margin: float = MARGIN,
+    metric: Metric = ACCURACY,
 ) -> Decision:
     """Judge estimates: by their lower bounds, and by what a baseline said.
 
@@ -162,7 +160,7 @@ def judge(
     estimates : sequence of Estimate
         What a forecast says.
     measured : int
-        Classes of the pilot: up to so many, accuracy was measured and not forecast.
+        Classes of the pilot: up to so many, values were measured and not forecast.
     faults : sequence of str
         Why forecasts say nothing, where checks of severity "error" found so. Then nothing past
         `measured` is judged, however near.
@@ -173,7 +171,9 @@ def judge(
     baseline : Baseline, optional
         An earlier forecast, which the estimate may not be more than `margin` below.
     margin : float
-        In accuracy: 0.02 is 2 points.
+        How much: 0.02 is 2 points.
+    metric : Metric
+        What was estimated; a baseline of another metric is refused.
 
     Returns
     -------
@@ -181,8 +181,8 @@ def judge(
 
     Examples
     --------
-    >>> found = judge([Estimate(1000, 0.9, 0.85)], minimum=0.8)
-    >>> found.exit_code, found.verdicts[0].message
+    >>> decision = judge([Estimate(1000, 0.9, 0.85)], minimum=0.8)
+    >>> decision.exit_code, decision.verdicts[0].message
     (0, 'the lower bound at 1,000 classes is 85%, and at least 80% is asked for.')
     >>> judge([Estimate(1000, 0.9, 0.85)], minimum=0.8, reach=500).exit_code
     2
@@ -191,6 +191,11 @@ def judge(
         raise ParameterError("nothing to judge by; give --min, --baseline, or both.")
     if not estimates:
         raise ParameterError("no number of classes to judge; give at least one.")
+    if baseline is not None and baseline.metric != metric:
+        raise ParameterError(
+            f"the baseline is a forecast of {baseline.metric.name}, and {metric.name} is judged; "
+            "make both of the same metric."
+        )
     least = None if minimum is None else _share(minimum, "--min")
     allowed = _share(margin, "--margin", zero=True)
     verdicts = []
@@ -213,14 +218,14 @@ def differences(baseline: Baseline, method: str, n_classes: int, n_probes: int) 
     notes = []
     if baseline.method != method:
         notes.append(
-            f"the baseline was made by {baseline.method} and this forecast by {method}; part of "
+            f"the baseline was made by {baseline.method} and this forecast by {method}; some of "
             "the difference may come from the method."
         )
-    here, there = (n_classes, n_probes), (baseline.n_classes, baseline.n_probes)
-    if any(b is not None and a != b for a, b in zip(here, there, strict=True)):
+    own, other = (n_classes, n_probes), (baseline.n_classes, baseline.n_probes)
+    if any(b is not None and a != b for a, b in zip(own, other, strict=True)):
         notes.append(
-            f"the baseline comes from {_size_in_words(*there)} and this forecast from "
-            f"{_size_in_words(*here)}."
+            f"the baseline comes from {_size_in_words(*other)} and this forecast from "
+            f"{_size_in_words(*own)}."
         )
     return tuple(notes)
 
@@ -234,7 +239,7 @@ def _not_to_trust(estimate: Estimate, faults: Sequence[str]) -> Verdict:
         "checks",
         ERROR,
         f"a forecast for {estimate.classes:,} classes would say nothing: {' '.join(faults)}",
-        estimate.accuracy if math.isfinite(estimate.accuracy) else None,
+        estimate.value if math.isfinite(estimate.value) else None,
         estimate.lower,
     )
 
@@ -246,21 +251,21 @@ def _too_far(estimate: Estimate, reach: float) -> Verdict:
         ERROR,
         f"the back-test supports forecasts up to {int(reach):,} classes, not "
         f"{estimate.classes:,}; use a larger pilot, or --allow-extrapolation.",
-        estimate.accuracy,
+        estimate.value,
         estimate.lower,
     )
 
 
 def _by_bound(estimate: Estimate, least: float) -> Verdict:
     k, lower = f"{estimate.classes:,} classes", estimate.lower
-    if lower is None or not math.isfinite(lower) or not math.isfinite(estimate.accuracy):
+    if lower is None or not math.isfinite(lower) or not math.isfinite(estimate.value):
         return Verdict(
             estimate.classes,
             "min",
             ERROR,
             f"there is no lower bound at {k}, as the method is too slow for the back-test that "
             "bounds rest on; choose another one.",
-            estimate.accuracy if math.isfinite(estimate.accuracy) else None,
+            estimate.value if math.isfinite(estimate.value) else None,
             None,
             least,
         )
@@ -271,27 +276,27 @@ def _by_bound(estimate: Estimate, least: float) -> Verdict:
         outcome,
         f"the lower bound at {k} is {percent(lower, beside=least)}, and at least "
         f"{_exact(least)} is asked for.",
-        estimate.accuracy,
+        estimate.value,
         lower,
         least,
     )
 
 
 def _by_baseline(estimate: Estimate, baseline: Baseline, margin: float) -> Verdict:
-    k, pinned = estimate.classes, baseline.accuracy.get(estimate.classes)
-    common = (estimate.accuracy if math.isfinite(estimate.accuracy) else None, estimate.lower)
+    k, pinned = estimate.classes, baseline.values.get(estimate.classes)
+    common = (estimate.value if math.isfinite(estimate.value) else None, estimate.lower)
     if pinned is None:
-        known = ", ".join(f"{known:,}" for known in sorted(baseline.accuracy)) or "nothing"
-        message = f"the baseline says nothing about {k:,} classes (it knows {known})."
+        sizes = ", ".join(f"{size:,}" for size in sorted(baseline.values)) or "nothing"
+        message = f"the baseline says nothing about {k:,} classes (it knows {sizes})."
         return Verdict(k, "baseline", ERROR, message, *common)
-    if not math.isfinite(estimate.accuracy):
+    if not math.isfinite(estimate.value):
         message = f"there is no estimate at {k:,} classes."
         return Verdict(k, "baseline", ERROR, message, *common)
     required = pinned - margin
-    outcome = PASS if estimate.accuracy >= required - ROUND_OFF else FAIL
+    outcome = PASS if estimate.value >= required - ROUND_OFF else FAIL
     message = (
-        f"the estimate at {k:,} classes is {percent(estimate.accuracy, beside=pinned)}, the "
-        f"baseline's {percent(pinned, beside=estimate.accuracy)}; it may be lower by "
+        f"the estimate at {k:,} classes is {percent(estimate.value, beside=pinned)}, the "
+        f"baseline's {percent(pinned, beside=estimate.value)}; it may be lower by "
         f"{_allowed(margin)}."
     )
     return Verdict(k, "baseline", outcome, message, *common, required)
@@ -314,34 +319,13 @@ def _share(value: float, name: str, zero: bool = False) -> float:
     return number
 
 
-def _estimates(rows: list[Mapping[str, Any]]) -> dict[int, float]:
-    found: dict[int, float] = {}
+def _values(rows: list[Record]) -> dict[int, float]:
+    values: dict[int, float] = {}
     for row in rows:
-        k, value = _size(row["classes"]), row["accuracy"]
-        if k is None or not _is_share(value):
-            raise DataError(
-                f"the baseline's accuracy at {row['classes']!r} classes is {value!r:.40}, which is "
-                "no accuracy; write it again."
-            )
-        if found.setdefault(k, float(value)) != value:
-            raise DataError(f"the baseline has two accuracies at {k:,} classes; write it again.")
-    return found
-
-
-def _is_share(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value <= 1
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"text was expected, but found {value!r:.40}")
-    return value
-
-
-def _size(value: Any) -> int | None:
-    if isinstance(value, bool | str):
-        raise TypeError(f"a whole number was expected, but found {value!r:.40}")
-    return None if value is None else whole_count(value, "a number in it")
+        k, value = row.whole("classes"), row.share("value")
+        if values.setdefault(k, value) != value:
+            raise DataError(f"the baseline has two values at {k:,} classes; write it again.")
+    return values
 
 
 def _size_in_words(n_classes: int | None, n_probes: int | None) -> str:

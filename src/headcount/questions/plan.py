@@ -1,8 +1,7 @@
-"""How large a pilot must be to know the accuracy among many classes well enough."""
+"""How large a pilot must be to know a metric among many classes well enough."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +13,13 @@ from headcount.checks import Check
 from headcount.curves.favorability import ROUND_OFF
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.loading import as_pilot
 from headcount.questions.forecast import Forecast, forecast
 from headcount.support import validation
-from headcount.support.grids import asked_classes
+from headcount.support.grids import asked_classes, last_where
 from headcount.support.output import as_csv, as_frame, as_html
+from headcount.support.serialise import SCHEMA, write_json
 from headcount.support.words import OURS, Nouns, about, percent, points
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
@@ -27,7 +28,6 @@ from headcount.uncertainty.limits import ladder
 
 Floats = NDArray[np.float64]
 
-SCHEMA = 1
 FEWEST, MOST = 2 * LEAST_HALF, 10_000_000
 PER_CLASS = (1, 2, 5, 10, 20)
 STEPS = 200
@@ -62,16 +62,16 @@ class Plan:
     Attributes
     ----------
     k : int
-        Number of classes at which the accuracy is to be known.
+        Number of classes at which the metric is to be known.
     half_width : float
-        To within how much, in accuracy.
+        To within how much: 0.03 is plus or minus 3 points.
     confidence : float
         Level of the interval.
     method : str
         How it will be forecast.
     n_classes, n_probes : int
         Size of the pilot at hand.
-    accuracy : float
+    value : float
         What that pilot says about k classes.
     half_width_now : float
         Half the width of its interval.
@@ -90,6 +90,8 @@ class Plan:
         What to know before believing the forecast that it rests on.
     nouns : Nouns
         What classes and probes are called in words.
+    metric : Metric
+        What is to be known.
     """
 
     k: int
@@ -98,7 +100,7 @@ class Plan:
     method: str
     n_classes: int
     n_probes: int
-    accuracy: float
+    value: float
     half_width_now: float
     class_share: float
     probe_share: float
@@ -109,18 +111,19 @@ class Plan:
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     nouns: Nouns = OURS
+    metric: Metric = ACCURACY
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        held = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "nouns"}
+        fields = {name: value for name, value in vars(self).items() if name != "nouns"}
         options = [dict(vars(option)) for option in self.options]
         checks = [check.to_dict() for check in self.checks]
         lists = {"options": options, "notes": list(self.notes), "checks": checks}
-        return {"schema": SCHEMA} | held | lists
+        return {"schema": SCHEMA} | fields | {"metric": self.metric.name} | lists
 
     def to_json(self) -> str:
         """Return everything as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return write_json(self.to_dict())
 
     def to_frame(self) -> Any:
         """Return the sizes that will do as a pandas DataFrame."""
@@ -135,7 +138,8 @@ class Plan:
         return [self.nouns.rename(line) for line in (self._now(), self._needed(), *self.notes)]
 
     def __repr__(self) -> str:
-        title = f"Plan for accuracy at {self.k:,} classes within {points(self.half_width)}"
+        label, within = self.metric.label, points(self.half_width)
+        title = f"Plan for {label} at {self.k:,} classes within {within}"
         return "\n  ".join([self.nouns.rename(title), *self.sentences()])
 
     def _repr_html_(self) -> str:
@@ -147,8 +151,8 @@ class Plan:
 
     def _now(self) -> str:
         return (
-            f"Now, from {self.n_classes:,} classes, accuracy at {self.k:,} is forecast as "
-            f"{percent(self.accuracy)} and known to within {points(self.half_width_now)} "
+            f"Now, from {self.n_classes:,} classes, {self.metric.label} at {self.k:,} is forecast "
+            f"as {percent(self.value)} and known to within {points(self.half_width_now)} "
             f"({percent(self.confidence)} interval)."
         )
 
@@ -172,24 +176,27 @@ def plan(
     half_width: float,
     *,
     labels: Any = None,
+    metric: str | Metric = ACCURACY,
     method: str | Extrapolator = "auto",
     confidence: float = 0.9,
     probes_per_class: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Plan:
-    r"""Say how large a pilot must be to know the accuracy among k classes well enough.
+    r"""Say how large a pilot must be to know accuracy among k classes well enough.
 
     Parameters
     ----------
     data : Pilot, path or score matrix
         A pilot that is there already, perhaps a small one.
     k : int
-        Number of classes at which the accuracy is to be known.
+        Number of classes at which it is to be known.
     half_width : float
         To within how much: 0.03 is plus or minus 3 points.
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
+    metric : str or Metric
+        What is to be known: "accuracy", or "top-5" and the like.
     method : str or Extrapolator
         How it will be forecast.
     confidence : float
@@ -217,8 +224,8 @@ def plan(
     variance at the pilot's own size (told apart by how probes of one class differ), G is how much
     that grows, and X the error of shape, when a forecast goes so many times beyond its pilot (what
     a method states without any step beyond is counted with the former); all as found for the pilot
-    at hand, K and r being its size. C and P follow A (1 - A) as the accuracy A falls. From K' = k
-    on, nothing is extrapolated.
+    at hand, K and r being its size. C and P follow A (1 - A) as the metric A falls. From K' = k on,
+    nothing is extrapolated.
 
     What the pilot at hand says is itself uncertain, the more so the smaller it is: plan again
     when half of the larger one is there.
@@ -227,8 +234,8 @@ def plan(
     --------
     >>> from headcount import simulate
     >>> pilot = simulate.isotropic_gaussian(100, sigma=0.5, random_state=1).pilot
-    >>> found = plan(pilot, 100, 0.02, method="no-change")
-    >>> found.half_width_now > 0.02, found.classes > 100
+    >>> needed = plan(pilot, 100, 0.02, method="no-change")
+    >>> needed.half_width_now > 0.02, needed.classes > 100
     (True, True)
     """
     (asked,) = asked_classes(validation.whole_number(k, "k", 2))
@@ -243,6 +250,7 @@ def plan(
     made = forecast(
         pilot,
         classes=asked,
+        metric=metric,
         method=method,
         confidence=confidence,
         random_state=random_state,
@@ -254,7 +262,7 @@ def plan(
             "another one."
         )
     model = _Model(made, made.uncertainty, asked)
-    return _planned(model, float(half_width), wanted)
+    return _plan(model, float(half_width), wanted)
 
 
 # -- inner workings --------------------------------------------------------------------------------
@@ -265,9 +273,9 @@ class _Model:
 
     def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
         self.made, self.u, self.k = made, u, k
-        self.value = float(made.accuracy(k))
+        self.value = float(made.value(k))
         self.rarer = min(self.value, 1 - self.value)
-        # A pilot with probes enough to show an accuracy that this one cannot.
+        # A pilot with probes enough to show a value that this one cannot.
         few = 0 < self.rarer * u.n_probes <= 1
         self.shown = replace(u, n_probes=math.ceil(1 / self.rarer)) if few else u
         whole = u.class_variance + u.probe_variance
@@ -279,19 +287,19 @@ class _Model:
         size, u = self.u.n_classes, self.u
         asked = self.k if k is None else k
         reached = np.minimum(classes, asked)  # where the pilot to come measures
-        known = np.minimum(reached, size)
-        level = u.sampling(known) ** 2 * self._spread(known) / self._spread(reached)
+        inside = np.minimum(reached, size)
+        level = u.sampling(inside) ** 2 * self._spread(inside) / self._spread(reached)
         mix = 1 - self.by_probes + self.by_probes * self.own / per_class
-        at = self._beyond(classes, asked)
+        beyond = self._beyond(classes, asked)
         # What is stated without any step beyond the pilot is due to its size.
-        due = np.where(at > size, u.onset**2, 0.0)
-        growth = (u.sampling(at) ** 2 + due) / u.sampling(size) ** 2
+        due = np.where(beyond > size, u.onset**2, 0.0)
+        growth = (u.sampling(beyond) ** 2 + due) / u.sampling(size) ** 2
         return np.asarray(level * size / classes * mix * growth)
 
     def extrapolation(self, classes: Floats, k: Any = None) -> Floats:
         """Variance of the error of shape."""
-        at = self._beyond(classes, self.k if k is None else k)
-        return np.asarray(np.maximum(self.u.extrapolation(at) ** 2 - self.u.onset**2, 0.0))
+        beyond = self._beyond(classes, self.k if k is None else k)
+        return np.asarray(np.maximum(self.u.extrapolation(beyond) ** 2 - self.u.onset**2, 0.0))
 
     def half_width(self, classes: Any, per_class: float) -> Floats:
         """Half the width of the interval to expect.
@@ -301,14 +309,14 @@ class _Model:
         """
         sizes = np.asarray(classes, dtype=np.float64)
         stages = self._stages(sizes)
-        value = self._accuracy(stages)
+        value = self._values(stages)
         error = np.sqrt(self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages))
-        at = self._beyond(sizes, stages)
+        beyond = self._beyond(sizes, stages)
         own, shown = (
             np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
             for limits in (
-                known.limits(value, at, error, self.made.confidence)
-                for known in (self.u, self.shown)
+                uncertainty.limits(value, beyond, error, self.made.confidence)
+                for uncertainty in (self.u, self.shown)
             )
         )
         return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, own) / 2)
@@ -319,12 +327,13 @@ class _Model:
         good = np.flatnonzero(self.half_width(ladder, per_class) <= half_width)
         if len(good) == 0:
             return None
-        low, high = int(ladder[max(good[0] - 1, 0)]), int(ladder[good[0]])
-        while high - low > 1:
-            middle = (low + high) // 2
-            enough = float(self.half_width(middle, per_class)) <= half_width
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        if good[0] == 0:
+            return int(ladder[0])
+        return 1 + last_where(
+            lambda classes: float(self.half_width(classes, per_class)) > half_width,
+            ladder[good[0] - 1],
+            ladder[good[0]],
+        )
 
     def _stages(self, classes: Floats) -> Floats:
         """Return numbers of classes from the size of a pilot to k, a column for each pilot.
@@ -334,8 +343,8 @@ class _Model:
         size, furthest = self.u.n_classes, self._beyond(classes.min(), self.k)
         rungs = ladder(size, self.u.grid)
         rungs = rungs[(rungs >= size) & (rungs <= furthest)]
-        ways = np.multiply.outer(rungs / size, classes)
-        stages = np.append(ways, np.full((1, *classes.shape), self.k), axis=0)
+        stages = np.multiply.outer(rungs / size, classes)
+        stages = np.append(stages, np.full((1, *classes.shape), self.k), axis=0)
         return np.minimum(np.floor(stages * (1 + ROUND_OFF)), self.k)
 
     def _beyond(self, classes: Floats, k: Any) -> Floats:
@@ -343,18 +352,18 @@ class _Model:
         ratio = np.maximum(k / np.asarray(classes), 1.0)
         return np.asarray(np.floor(ratio * self.u.n_classes * (1 + ROUND_OFF)))
 
-    def _accuracy(self, classes: Floats) -> Floats:
-        """Return accuracies, each number of classes looked at once."""
-        counts, where = np.unique(classes, return_inverse=True)
-        return np.asarray(self.made.accuracy(counts)[where].reshape(np.shape(classes)))
+    def _values(self, classes: Floats) -> Floats:
+        """Return forecasts, each number of classes looked at once."""
+        counts, place = np.unique(classes, return_inverse=True)
+        return np.asarray(self.made.value(counts)[place].reshape(np.shape(classes)))
 
     def _spread(self, classes: Floats) -> Floats:
-        value = self._accuracy(classes)
+        value = self._values(classes)
         return np.asarray(np.maximum(value * (1 - value), 0.5 / self.u.n_probes))
 
 
 @doing("Looking for sizes that would do")
-def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
+def _plan(model: _Model, half_width: float, per_class: float | None) -> Plan:
     u, made = model.u, model.made
     if not float(u.sampling(u.n_classes)) > 0:
         raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
@@ -370,7 +379,7 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         method=made.method,
         n_classes=made.n_classes,
         n_probes=made.n_probes,
-        accuracy=model.value,
+        value=model.value,
         half_width_now=float(model.half_width(size, model.own)),
         class_share=(1 - model.by_probes) * sampled / (sampled + shape),
         probe_share=probes,
@@ -381,18 +390,19 @@ def _planned(model: _Model, half_width: float, per_class: float | None) -> Plan:
         notes=_notes(model, classes),
         checks=made.checks,
         nouns=made.nouns,
+        metric=made.metric,
     )
 
 
 def _options(model: _Model, half_width: float, wanted: float) -> tuple[Option, ...]:
     often = {wanted, *PER_CLASS} if model.by_probes > 0 else {wanted}
-    found = []
+    options = []
     for per_class in sorted(often):
         classes = model.fewest(half_width, per_class)
         if classes is not None:
             reached = float(model.half_width(classes, per_class))
-            found.append(Option(classes, per_class, round(classes * per_class), reached))
-    return tuple(found)
+            options.append(Option(classes, per_class, round(classes * per_class), reached))
+    return tuple(options)
 
 
 def _notes(model: _Model, classes: int | None) -> tuple[str, ...]:
@@ -410,7 +420,8 @@ def _notes(model: _Model, classes: int | None) -> tuple[str, ...]:
         )
     if classes is not None and classes > model.k:
         notes.append(
-            f"These are more than the {model.k:,} classes asked about: the expected accuracy is an "
-            "average over all sets of so many, and one set is not enough to know it so well."
+            f"These are more than the {model.k:,} classes asked about: the expected "
+            f"{model.made.metric.label} is an average over all sets of so many, and one set is not "
+            "enough to know it so well."
         )
     return tuple(notes)

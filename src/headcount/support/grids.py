@@ -90,3 +90,20 @@ def curve_classes(n_classes: int, asked: Sequence[int]) -> NDArray[np.int64]:
     """Return numbers of classes for a curve: evenly on a log scale, and all that matter."""
     grid = np.geomspace(2, max(n_classes, *asked), POINTS).round()
     return np.unique(np.concatenate([grid, [2, n_classes, *asked]])).astype(np.int64)
+
+
+def last_where(holds: Callable[[int], Any], low: float, high: float) -> int:
+    """Return the last whole number at which something holds that does at `low`, not at `high`.
+
+    By bisection; past 2**53 as far as floats can tell numbers apart.
+
+    Examples
+    --------
+    >>> last_where(lambda k: k * k <= 50, 1, 50)
+    7
+    """
+    first, last = int(low), int(high)
+    while last - first > max(1, first * 1e-15):
+        middle = (first + last) // 2
+        first, last = (middle, last) if holds(middle) else (first, middle)
+    return first

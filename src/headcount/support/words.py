@@ -238,27 +238,27 @@ def named(text: str) -> str:
     return '"' + name.replace('"', '""') + '"' if doubtful else name
 
 
-def describe_accuracy(share: float) -> str:
-    """Return what an accuracy is a share of, as a count that can be pictured: `percent` in words.
+def describe_share(share: float, what: str) -> str:
+    """Return how many probes find something, as a count that can be pictured: `percent` in words.
 
     Examples
     --------
-    >>> describe_accuracy(0.71), describe_accuracy(0.9834)
-    ('71 of 100 probes find the right class', '983 of 1,000 probes find the right class')
-    >>> describe_accuracy(0.9994), describe_accuracy(1.0)
-    ('about 1 probe in 1,700 does not find the right class', 'all probes find the right class')
+    >>> describe_share(0.71, "the right class"), describe_share(0.9834, "it")
+    ('71 of 100 probes find the right class', '983 of 1,000 probes find it')
+    >>> describe_share(0.9994, "it"), describe_share(1.0, "it")
+    ('about 1 probe in 1,700 does not find it', 'all probes find it')
     """
     edge = min(share, 1 - share)
     if edge < ROUND_OFF:
-        found = "no probe finds" if share < 0.5 else "all probes find"
+        count = "no probe finds" if share < 0.5 else "all probes find"
     elif (digits := _digits(edge)) < 2:
         whole = 100 * 10**digits
-        found = f"{whole * share:,.0f} of {whole:,} probes find"
+        count = f"{whole * share:,.0f} of {whole:,} probes find"
     else:
         rare = "about" if edge >= 1e-8 else "fewer than"
-        found = f"{rare} 1 probe in {float(f'{1 / max(edge, 1e-8):.2g}'):,.0f} "
-        found += "finds" if share < 0.5 else "does not find"
-    return f"{found} the right class"
+        count = f"{rare} 1 probe in {float(f'{1 / max(edge, 1e-8):.2g}'):,.0f} "
+        count += "finds" if share < 0.5 else "does not find"
+    return f"{count} {what}"
 
 
 def describe_capacity(count: float, n_classes: int) -> str:

@@ -1,7 +1,7 @@
 r"""Large-sample theory: standard errors of the observed curve, of coefficients and of forecasts.
 
 The observed curve at K classes is close to normal for many classes, with the covariance that
-`accuracy_covariance` estimates. A fit that is linear in the curve, or is so as long as the same
+`metric_covariance` estimates. A fit that is linear in the curve, or is so as long as the same
 constraints hold, passes that on: with the rows of H the basis at each k and W the weights,
 
 .. math:: \hat\beta = (H^T W H)^{-1} H^T W y =: S y, \quad
@@ -17,7 +17,6 @@ Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for multi-class
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,20 +27,21 @@ from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.regression import Regression, SplineRegression, curve_rows
 from headcount.estimators.shared.bases import Basis, GaussianBasis
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import observed_or_forecast
-from headcount.uncertainty.jackknife import accuracy_covariance
+from headcount.uncertainty.jackknife import metric_covariance
 
 __all__ = [
-    "accuracy_error",
-    "accuracy_forecast_error",
-    "accuracy_standard_error",
+    "asymptotic_error",
     "asymptotic_interval",
     "expected_sup_error_bound",
     "fit_sensitivity",
+    "metric_error",
     "mixture_sensitivity",
     "pass_on",
+    "regression_error",
     "sup_error",
     "sup_error_bound",
 ]
@@ -54,33 +54,39 @@ EVERY = 2000  # numbers of classes up to here are all looked at for the largest 
 FARTHEST = 1e15
 
 
-def accuracy_standard_error(pilot: Pilot, k: Any) -> Floats:
-    """Return the standard error of the observed accuracy at numbers of classes up to K.
+def metric_error(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
+    """Return the standard error of a pilot's observed curve at numbers of classes up to K.
 
     Examples
     --------
     >>> from headcount.simulate import isotropic_gaussian
     >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
-    >>> accuracy_standard_error(pilot, [2, 50]).round(3).tolist()
+    >>> metric_error(pilot, [2, 50]).round(3).tolist()
     [0.002, 0.043]
     """
-    variance = np.diag(accuracy_covariance(pilot, k))
+    variance = np.diag(metric_covariance(pilot, k, metric))
     return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(k))
 
 
-def accuracy_error(pilot: Pilot, fitted: Extrapolator, k: Any) -> Floats:
-    """Return the standard error of accuracy: of the observed one up to K, else of the forecast."""
+def asymptotic_error(
+    pilot: Pilot, fitted: Extrapolator, k: Any, metric: Metric = ACCURACY
+) -> Floats:
+    """Return the standard error of a metric: of the observed one up to K, else of the forecast."""
+
+    def beyond(counts: Floats) -> Floats:
+        if metric != ACCURACY:
+            raise UnsupportedError(
+                f"asymptotic standard errors of forecasts are known for accuracy, not for "
+                f"{metric.name}; use by='resampling'."
+            )
+        return regression_error(pilot, fitted, counts)
+
     return observed_or_forecast(
-        k,
-        pilot.n_classes,
-        partial(accuracy_standard_error, pilot),
-        partial(accuracy_forecast_error, pilot, fitted),
+        k, pilot.n_classes, lambda counts: metric_error(pilot, counts, metric), beyond
     )
 
 
-def accuracy_forecast_error(
-    pilot: Pilot, fitted: Extrapolator | SplineRegression, k: Any
-) -> Floats:
+def regression_error(pilot: Pilot, fitted: Extrapolator | SplineRegression, k: Any) -> Floats:
     """Return the standard error of a forecast of accuracy by moment regression.
 
     By the delta method: the fit is linear in the observed curve as long as the same coefficients
@@ -105,7 +111,7 @@ def accuracy_forecast_error(
     >>> from headcount.simulate import isotropic_gaussian
     >>> pilot = isotropic_gaussian(200, sigma=0.5, random_state=0).pilot
     >>> fit = SplineRegression(n_knots=200).fit(pilot)
-    >>> accuracy_forecast_error(pilot, fit, [200, 400]).round(2).tolist()
+    >>> regression_error(pilot, fit, [200, 400]).round(2).tolist()
     [0.04, 0.05]
     """
     fitted, basis = _regression(fitted)
@@ -121,8 +127,8 @@ def accuracy_forecast_error(
         slope = fit_sensitivity(1 - columns, share, active=_active(coefficients))
     # Forecasts straight from the curve: coefficients may be ten thousand.
     onwards = (1 - basis.accuracy(targets.ravel())) @ slope
-    found = pass_on(onwards, accuracy_covariance(pilot, rows))
-    return np.sqrt(np.maximum(np.diag(found), 0.0)).reshape(targets.shape)
+    covariance = pass_on(onwards, metric_covariance(pilot, rows))
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0)).reshape(targets.shape)
 
 
 def _regression(fitted: Extrapolator) -> tuple[Regression | SplineRegression, Basis]:
@@ -295,8 +301,8 @@ def sup_error(
         n_points = int(200 * np.log10(largest / EVERY)) + 2
         k = np.append(k, np.geomspace(EVERY, largest, n_points).round())
     worst, step = 0.0, max(1, 4_000_000 // max(1, len(gap)))
-    for at in range(0, len(k), step):
-        worst = max(worst, float(np.abs(moments(k[at : at + step]) @ gap).max()))
+    for start in range(0, len(k), step):
+        worst = max(worst, float(np.abs(moments(k[start : start + step]) @ gap).max()))
     return worst
 
 
@@ -339,7 +345,7 @@ def expected_sup_error_bound(covariance: Floats, bound: float = 1.0) -> float:
     Parameters
     ----------
     covariance : ndarray of shape (m, m)
-        Of the coefficients: ``pass_on(fit_sensitivity(H, w), accuracy_covariance(...))``.
+        Of the coefficients: ``pass_on(fit_sensitivity(H, w), metric_covariance(...))``.
     bound : float
         M, the largest value of any basis function.
 

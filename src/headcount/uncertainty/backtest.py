@@ -15,11 +15,13 @@ from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import name_of
+from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import asked_classes, whole_count
+from headcount.support.grids import asked_classes
 from headcount.support.output import as_csv, as_frame
+from headcount.support.serialise import SCHEMA, Record, reading
 from headcount.support.words import (
     OURS,
     Nouns,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SCHEMA = 1
+NOUN = "back-test"
 
 
 def check_tolerance(value: Any) -> float:
@@ -63,54 +65,42 @@ def check_tolerance(value: Any) -> float:
     return tolerance
 
 
-def read_backtest(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `Backtest`; refuse what `to_dict` cannot have written."""
-    if held["schema"] != SCHEMA or isinstance(held["schema"], bool):
-        raise DataError(
-            f"this back-test has schema {held['schema']!r:.40}; this version reads {SCHEMA}."
-        )
-    n_classes = whole_count(held["n_classes"], "n_classes")
-    observed = _shares([held["observed"]]).item()
-    grid = np.array([whole_count(k, "grid") for k in held["grid"]], dtype=np.int64)
-    rows = [_shares(row) for row in held["halves"]]
-    if any(row.shape != grid.shape for row in rows) or not (np.diff(grid) > 0).all():
+def read_backtest(record: Record) -> Backtest:
+    """Return the back-test that `Backtest.to_dict` wrote; refuse what it cannot have written."""
+    record.check_schema()
+    n_classes, observed = record.whole("n_classes"), record.share("observed")
+    grid = record.wholes("grid")
+    rows = [Record({"halves": row}, NOUN).shares("halves") for row in record.items("halves")]
+    if any(row.shape != grid.shape for row in rows):
         raise DataError("the grid and the halves of this back-test do not fit together.")
     halves = np.array(rows).reshape(len(rows), len(grid))
     for array in (grid, halves):
         array.flags.writeable = False
-    return {
-        "n_classes": n_classes,
-        "method": str(held["method"]),
-        "observed": observed,
-        "steps": [_step(step, n_classes, observed) for step in held["steps"]],
-        "grid": grid,
-        "halves": halves,
-        "tolerance": check_tolerance(held["tolerance"]),
-        "confidence": validation.confidence_level(held["confidence"]),
-        "shared_rivals": bool(held["shared_rivals"]),
-        "notes": tuple(str(note) for note in held["notes"]),
-        "nouns": Nouns.from_dict(held["nouns"]),
-    }
+    return Backtest(
+        n_classes=n_classes,
+        method=record.text("method"),
+        observed=observed,
+        steps=tuple(_read_step(step, n_classes, observed) for step in record.records("steps")),
+        grid=grid,
+        halves=halves,
+        tolerance=check_tolerance(record["tolerance"]),
+        confidence=validation.confidence_level(record["confidence"]),
+        shared_rivals=record.flag("shared_rivals"),
+        notes=record.texts("notes"),
+        nouns=Nouns.from_dict(record["nouns"]),
+        metric=resolve_metric(record.text("metric")),
+    )
 
 
-def _step(held: Mapping[str, Any], n_classes: int, observed: float) -> dict[str, Any]:
-    size = whole_count(held["classes"], "classes")
-    coverage = held["coverage"]
-    return {
-        "n_classes": size,
-        "ratio": n_classes / size,
-        "forecasts": tuple(_shares(held["forecasts"]).tolist()),
-        "observed": observed,
-        "coverage": None if coverage is None else _shares([coverage]).item(),
-    }
-
-
-def _shares(values: Any) -> Floats:
-    """Return numbers from 0 to 1, refused if they are not."""
-    found = np.array(values, dtype=np.float64)
-    if found.ndim != 1 or len(found) == 0 or not ((found >= 0) & (found <= 1)).all():
-        raise DataError("a list of accuracies from 0 to 1 was expected.")
-    return found
+def _read_step(record: Record, n_classes: int, observed: float) -> BacktestStep:
+    size = record.whole("classes")
+    return BacktestStep(
+        n_classes=size,
+        ratio=n_classes / size,
+        forecasts=tuple(record.shares("forecasts").tolist()),
+        observed=observed,
+        coverage=record.optional("coverage", record.share),
+    )
 
 
 TOLERANCE, CONFIDENCE = 0.05, 0.9
@@ -127,7 +117,7 @@ class BacktestStep:
     ratio : float
         How many times as many classes it had to forecast.
     forecasts : tuple of float
-        Accuracy among all classes as forecast by each repeat.
+        The metric among all classes as forecast by each repeat.
     observed : float
         What was measured there.
     coverage : float or None
@@ -162,10 +152,10 @@ class BacktestStep:
 
 @dataclass(frozen=True)
 class Backtest:
-    """How well a method forecast the pilot's own accuracy from fewer of its classes.
+    """How well a method forecast what was measured on the pilot from fewer of its classes.
 
-    Made by `backtest`. The forecasts are compared with the accuracy that was measured, which has
-    noise of its own, and the subsets are parts of the pilot, so that their noise is partly the
+    Made by `backtest`. The forecasts are compared with the value that was measured, which has
+    noise of its own, and the subsets belong to the pilot, so that some of their noise is the
     same: an error is not quite what an independent experiment would show. Forecasts from few
     classes also have more noise than the forecast from the whole pilot will have.
 
@@ -176,13 +166,13 @@ class Backtest:
     method : str
         Alias of the method.
     observed : float
-        Accuracy measured among all K classes.
+        What was measured among all K classes.
     steps : tuple of BacktestStep
         One for each number of classes tried, the largest (K / 2) first.
     grid : ndarray of int64
         Numbers of classes, evenly on a log scale from 2 to at least 50 K.
     halves : ndarray of shape (repeats, points of the grid)
-        Accuracy forecast on the grid from each random half of the classes. Their variance (times
+        What was forecast on the grid from each random half of the classes. Their variance (times
         m / (K - m), m being their size) estimates that of the forecast from the whole pilot: the
         delete-half jackknife, right for k far below K; from K on it was 1.3 to 2 times too large
         in simulations.
@@ -198,6 +188,8 @@ class Backtest:
         Level of the intervals whose coverage the steps have.
     nouns : Nouns
         What classes and probes are called in words and pictures.
+    metric : Metric
+        What was forecast.
     """
 
     n_classes: int
@@ -211,6 +203,7 @@ class Backtest:
     notes: tuple[str, ...] = ()
     confidence: float = CONFIDENCE
     nouns: Nouns = OURS
+    metric: Metric = ACCURACY
 
     @property
     def supported(self) -> float:
@@ -235,6 +228,7 @@ class Backtest:
         """Return everything as plain data, enough for `from_dict`."""
         return {
             "schema": SCHEMA,
+            "metric": self.metric.name,
             "n_classes": self.n_classes,
             "method": self.method,
             "observed": self.observed,
@@ -261,18 +255,10 @@ class Backtest:
         }
 
     @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Backtest:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Backtest:
         """Return the back-test that `to_dict` wrote, refused if it is not one."""
-        try:
-            fields = read_backtest(held)
-            steps = tuple(BacktestStep(**step) for step in fields.pop("steps"))
-            return cls(steps=steps, **fields)
-        except DataError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise DataError(
-                f"this is not a back-test written by to_dict: {error}; write it again."
-            ) from error
+        with reading(NOUN):
+            return read_backtest(Record(fields, NOUN))
 
     def to_frame(self) -> Any:
         """Return the steps as a pandas DataFrame, a row each."""
@@ -290,8 +276,8 @@ class Backtest:
 
     def sentences(self) -> list[str]:
         """Return the outcome in words: how far off it was, and what that supports."""
-        found = [*self.notes, self._verdict()] if self.steps else self.notes
-        return [self.nouns.rename(sentence) for sentence in found]
+        verdict = [self._verdict()] if self.steps else []
+        return [self.nouns.rename(sentence) for sentence in (*self.notes, *verdict)]
 
     def __repr__(self) -> str:
         title = f"Backtest of {self.method} on {counted(self.n_classes, 'class')}"
@@ -355,14 +341,14 @@ def cells(step: BacktestStep) -> list[str]:
     ]
 
 
-def best_first(found: Iterable[Backtest]) -> list[Backtest]:
+def best_first(backtests: Iterable[Backtest]) -> list[Backtest]:
     """Put first the method that reaches farthest, then that which is off least on the way."""
 
     def badness(result: Backtest) -> tuple[float, float, str]:
         total = sum(step.error for step in result.steps) / max(1, len(result.steps))
         return -result.supported, total, result.method
 
-    return sorted(found, key=badness)
+    return sorted(backtests, key=badness)
 
 
 HALVES, REPEATS = 20, 10
@@ -375,6 +361,7 @@ def backtest(
     labels: Any = None,
     *,
     method: str | Extrapolator = "auto",
+    metric: str | Metric = ACCURACY,
     repeats: int | None = None,
     tolerance: float = TOLERANCE,
     classes: Any = None,
@@ -384,9 +371,9 @@ def backtest(
 ) -> Backtest:
     """Hide classes of your own data, forecast them, and see how far off the forecasts are.
 
-    The accuracy among all K classes is forecast from random subsets of K/2, K/5, K/10, K/20 ...
-    of them, down to ten classes (with probes). If a method can forecast 500 classes from 50, it
-    has a claim to forecast 5,000 from 500.
+    What was measured among all K classes is forecast from random subsets of K/2, K/5, K/10,
+    K/20 ... of them, down to ten classes (with probes). If a method can forecast 500 classes from
+    50, it has a claim to forecast 5,000 from 500.
 
     Parameters
     ----------
@@ -397,10 +384,12 @@ def backtest(
     method : str or Extrapolator
         A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
         estimator.
+    metric : str or Metric
+        What is forecast: "accuracy", or "top-5" and the like.
     repeats : int, optional
         Random subsets of each size; by default 20 halves and 10 of every other size.
     tolerance : float
-        Error (root mean square, in accuracy) up to which a forecast counts as good.
+        Error (root mean square) up to which a forecast counts as good; 0.05 is 5 points.
     classes : int or sequence of int, optional
         Numbers of classes that the curves of the halves must reach.
     confidence : float
@@ -419,10 +408,10 @@ def backtest(
     --------
     >>> from headcount import simulate
     >>> pilot = simulate.isotropic_gaussian(200, sigma=0.5, random_state=1).pilot
-    >>> found = backtest(pilot, repeats=5)
-    >>> [step.n_classes for step in found.steps]
+    >>> result = backtest(pilot, repeats=5)
+    >>> [step.n_classes for step in result.steps]
     [100, 40, 20, 10]
-    >>> round(found.steps[0].error, 2), found.supported
+    >>> round(result.steps[0].error, 2), result.supported
     (0.01, 5.0)
     """
     pilot = as_pilot(data, labels)
@@ -431,18 +420,19 @@ def backtest(
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)
         asked = () if classes is None else asked_classes(classes)
-        tested, drawn = hide_classes(
+        result, subsamples = hide_classes(
             pilot,
             estimator,
             asked,
             name=name_of(method),
+            metric=resolve_metric(metric),
             fitted=False,
             repeats=repeats,
             tolerance=limit,
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        return with_coverage(pilot, tested, drawn, level)
+        return with_coverage(pilot, result, subsamples, level)
 
 
 def hide_classes(
@@ -451,6 +441,7 @@ def hide_classes(
     asked: tuple[int, ...] = (),
     *,
     name: str,
+    metric: Metric,
     fitted: bool,
     repeats: int | None = None,
     tolerance: float = TOLERANCE,
@@ -466,17 +457,18 @@ def hide_classes(
     plan = plan_sizes(pilot.n_classes, sampler.n_sources, repeats)
     if plan and not fitted:
         with doing("Trying the method on the whole pilot"):
-            Context().run(_tried, resolve(estimator), pilot)
-    drawn = refits(
+            Context().run(_try, resolve(estimator), pilot)
+    subsamples = refits(
         pilot,
         resolve(estimator),
         plan,
         curve_grid(pilot.n_classes, asked),
+        metric=metric,
         random_state=random_state,
         n_jobs=n_jobs,
         sampler=sampler,
     )
-    return _judged(pilot, name, drawn, tolerance), drawn
+    return _compare(pilot, name, metric, subsamples, tolerance), subsamples
 
 
 def plan_sizes(
@@ -504,67 +496,72 @@ def plan_sizes(
     return plan
 
 
-def _tried(estimator: Extrapolator, pilot: Pilot) -> None:
+def _try(estimator: Extrapolator, pilot: Pilot) -> None:
     with silence():
         estimator.fit(pilot)
 
 
-def _judged(pilot: Pilot, method: str, drawn: Subsamples, tolerance: float) -> Backtest:
+def _compare(
+    pilot: Pilot, method: str, metric: Metric, subsamples: Subsamples, tolerance: float
+) -> Backtest:
     """Compare what refits say about all classes with what was measured."""
-    n_classes = pilot.n_classes
-    observed = float(observe(pilot).accuracy(n_classes))
-    here = int(np.searchsorted(drawn.grid, n_classes))
-    good = [found for found in drawn.sizes if not _is_left_out(found)]
+    n_classes, grid = pilot.n_classes, subsamples.grid
+    observed = float(observe(pilot).value(n_classes, metric))
+    last = int(np.searchsorted(grid, n_classes))
+    good = [size for size in subsamples.sizes if not _is_left_out(size)]
     steps = tuple(
         BacktestStep(
-            found.n_classes,
-            n_classes / found.n_classes,
-            tuple(found.curves[:, here].tolist()),
+            size.n_classes,
+            n_classes / size.n_classes,
+            tuple(size.curves[:, last].tolist()),
             observed,
         )
-        for found in good
+        for size in good
     )
-    halves = np.empty((0, len(drawn.grid)))
+    halves = np.empty((0, len(grid)))
     if good and good[0].n_classes == n_classes // 2:
         halves = good[0].curves
-    drawn.grid.flags.writeable = halves.flags.writeable = False
+    grid.flags.writeable = halves.flags.writeable = False
     return Backtest(
         n_classes=n_classes,
         method=method,
         observed=observed,
         steps=steps,
-        grid=drawn.grid,
+        grid=grid,
         halves=halves,
         tolerance=tolerance,
-        shared_rivals=drawn.shared_rivals,
-        notes=_notes(pilot, drawn),
+        shared_rivals=subsamples.shared_rivals,
+        notes=_notes(pilot, subsamples),
         nouns=pilot.nouns,
+        metric=metric,
     )
 
 
-def _is_left_out(found: Refits) -> bool:
-    tried = found.n_failed + len(found.curves)
-    return len(found.curves) == 0 or found.n_failed > MOST_FAILED * tried
+def _is_left_out(size: Refits) -> bool:
+    return len(size.curves) == 0 or size.n_failed > MOST_FAILED * _n_tried(size)
 
 
-def _notes(pilot: Pilot, drawn: Subsamples) -> tuple[str, ...]:
-    if not drawn.sizes:
+def _n_tried(size: Refits) -> int:
+    return size.n_failed + len(size.curves)
+
+
+def _notes(pilot: Pilot, subsamples: Subsamples) -> tuple[str, ...]:
+    if not subsamples.sizes:
         few = min(pilot.n_classes, sampler_for(pilot).n_sources)
         return (
             f"No back-test: the pilot has {counted(few, 'class')} with probes, and at least "
             f"{2 * LEAST_HALF} are needed to hide half of them.",
         )
     notes = []
-    for found in drawn.sizes:
-        if found.n_failed:
-            tried = found.n_failed + len(found.curves)
-            outcome = ", so that size is left out" if _is_left_out(found) else ""
+    for size in subsamples.sizes:
+        if size.n_failed:
+            outcome = ", so that size is left out" if _is_left_out(size) else ""
             notes.append(
-                f"From {found.n_classes:,} classes {found.n_failed:,} of {tried:,} fits failed"
-                f"{outcome}: {found.reason}"
+                f"From {size.n_classes:,} classes {size.n_failed:,} of {_n_tried(size):,} fits "
+                f"failed{outcome}: {size.reason}"
             )
-        elif found.reason is not None:
-            notes.append(f"Not tried from {found.n_classes:,} classes: {found.reason}")
+        elif size.reason is not None:
+            notes.append(f"Not tried from {size.n_classes:,} classes: {size.reason}")
     return tuple(notes)
 
 
@@ -572,7 +569,7 @@ def _notes(pilot: Pilot, drawn: Subsamples) -> tuple[str, ...]:
 def with_coverage(
     pilot: Pilot,
     backtest: Backtest,
-    drawn: Subsamples,
+    subsamples: Subsamples,
     confidence: float,
     sampling: float | None = None,
 ) -> Backtest:
@@ -589,26 +586,28 @@ def with_coverage(
         What was measured.
     backtest : Backtest
         What its refits said about K.
-    drawn : Subsamples
+    subsamples : Subsamples
         The refits.
     confidence : float
         Level of the intervals.
     sampling : float, optional
         Standard error of the log odds measured at K; by default it is computed where it is needed.
     """
-    made = {found.n_classes: found.made for found in drawn.sizes}
-    alone = any(one.stated is None for step in backtest.steps for one in made[step.n_classes])
+    refits_of = {size.n_classes: size.fits for size in subsamples.sizes}
+    unstated = any(
+        refit.stated is None for step in backtest.steps for refit in refits_of[step.n_classes]
+    )
     if sampling is None:
-        sampling = sampling_error(pilot) if alone else 0.0
+        sampling = sampling_error(pilot, backtest.metric) if unstated else 0.0
     half = 0.5 / pilot.n_probes
     measured = float(np.clip(backtest.observed, half, 1 - half))
     steps = []
     for step in backtest.steps:
         inside = []
-        for refit in made[step.n_classes]:
-            known = _of_subset(backtest, step, refit, sampling)
-            told = np.interp(backtest.n_classes, backtest.grid, refit.curve)
-            lower, upper = known.band(told, backtest.n_classes, confidence)
+        for refit in refits_of[step.n_classes]:
+            uncertainty = _of_subset(backtest, step, refit, sampling)
+            value = np.interp(backtest.n_classes, backtest.grid, refit.curve)
+            lower, upper = uncertainty.band(value, backtest.n_classes, confidence)
             inside.append(bool(lower <= measured <= upper))
         steps.append(replace(step, coverage=float(np.mean(inside))))
     return replace(backtest, steps=tuple(steps), confidence=confidence)
@@ -634,4 +633,5 @@ def _of_subset(
         told_apart=False,
         stated=refit.stated,
         model=learned_model(refit.stated),
+        metric=backtest.metric,
     )

@@ -35,8 +35,8 @@ def cloglog(log_odds: Any) -> Floats:
     >>> cloglog([-40.0, 0.0]).round(4).tolist()
     [-40.0, -0.3665]
     """
-    at = np.asarray(log_odds, dtype=np.float64)
-    return np.where(at < LOW, at, np.log(np.logaddexp(0.0, np.maximum(at, LOW))))
+    odds = np.asarray(log_odds, dtype=np.float64)
+    return np.where(odds < LOW, odds, np.log(np.logaddexp(0.0, np.maximum(odds, LOW))))
 
 
 def inverse_cloglog(y: Any) -> Floats:
@@ -47,9 +47,9 @@ def inverse_cloglog(y: Any) -> Floats:
     >>> inverse_cloglog(cloglog([-40.0, 0.0, 9.0])).round(9).tolist()
     [-40.0, 0.0, 9.0]
     """
-    at = np.minimum(np.asarray(y, dtype=np.float64), HIGH)
-    chances = np.exp(np.maximum(at, LOW))
-    return np.where(at < LOW, at, chances + np.log(-np.expm1(-chances)))
+    capped = np.minimum(np.asarray(y, dtype=np.float64), HIGH)
+    chances = np.exp(np.maximum(capped, LOW))
+    return np.where(capped < LOW, capped, chances + np.log(-np.expm1(-chances)))
 
 
 def slope(log_odds: Any) -> Floats:
@@ -60,8 +60,8 @@ def slope(log_odds: Any) -> Floats:
     >>> slope([-40.0, 0.0]).round(4).tolist()
     [1.0, 0.7213]
     """
-    at = np.maximum(np.asarray(log_odds, dtype=np.float64), LOW)
-    return np.asarray(expit(at) / np.logaddexp(0.0, at))
+    odds = np.maximum(np.asarray(log_odds, dtype=np.float64), LOW)
+    return np.asarray(expit(odds) / np.logaddexp(0.0, odds))
 
 
 @dataclass(frozen=True)

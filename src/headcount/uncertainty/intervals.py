@@ -1,7 +1,8 @@
 r"""How far a forecast may be off: two sources of error, and the intervals that follow.
 
-Standard deviations are those of the log odds of accuracy, :math:`\operatorname{logit} A(k)`, so
-that intervals stay within 0 and 1.
+A is the metric that is forecast, accuracy by default: a share from 0 to 1. Standard deviations are
+those of its log odds, :math:`\operatorname{logit} A(k)`, so that intervals stay within 0 and 1.
+What was learned on simulated problems, was learned for accuracy, and is taken for other metrics.
 
 **Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
 size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
@@ -53,17 +54,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, gammaln, ndtri, stdtrit
+from scipy.special import betaincinv, expit, ndtri, stdtrit
 from scipy.special import logit as log_odds
 
 from headcount.curves.observed import Observed, observe
 from headcount.errors import DataError, ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
+from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import MOST_CLASSES
+from headcount.support.serialise import LARGEST, Record, reading
 from headcount.support.workers import doing
-from headcount.uncertainty.asymptotics import accuracy_standard_error
+from headcount.uncertainty.asymptotics import metric_error
 from headcount.uncertainty.error_model import (
     MODEL,
     STATED_MODEL,
@@ -79,141 +82,115 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # Far past anything that is ever written, and near enough that powers and exponentials of it, times
-# numbers of classes, stay finite: errors on the scale of log odds, logarithms of how variances
-# grow, and what was learned.
-LARGEST, FASTEST, STEEPEST = 1e6, 90.0, 15.0
+# numbers of classes, stay finite: logarithms of how variances grow, and what was learned.
+FASTEST, STEEPEST = 90.0, 15.0
+NOUN = "forecast"
 
 
-def read_uncertainty(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an `Uncertainty`; refuse what `to_dict` cannot have written."""
-    grid = _numbers(held, "grid", least=1, most=MOST_CLASSES)
-    if not (np.diff(grid) > 0).all() or (grid != np.floor(grid)).any():
-        raise DataError("the grid of this forecast's errors is not one of growing whole numbers.")
-    fields: dict[str, Any] = {
-        "n_classes": _whole(held, "n_classes"),
-        "n_probes": _whole(held, "n_probes"),
-        "grid": grid.astype(np.int64),
-        "observed_error": _numbers(held, "observed_error", least=0),
-        "growth": None if held["growth"] is None else _numbers(held, "growth", -LARGEST, FASTEST),
-        "bias": _numbers(held, "bias", -LARGEST, LARGEST),
-        "class_variance": _number(held, "class_variance", least=0),
-        "probe_variance": _number(held, "probe_variance", least=0),
-        "probes_per_class": _number(held, "probes_per_class", least=0, most=MOST_CLASSES),
-        "observed": _number(held, "observed", least=0, most=1),
-        "shared_rivals": _flag(held, "shared_rivals"),
-        "stated": None if held["stated"] is None else _numbers(held, "stated", least=0),
-        "told_apart": _flag(held, "told_apart"),
-        "model": read_model(held["model"]),
-    }
-    for value in fields.values():
+def read_uncertainty(record: Record) -> Uncertainty:
+    """Return what `Uncertainty.to_dict` wrote; refuse what it cannot have written."""
+    uncertainty = Uncertainty(
+        n_classes=record.whole("n_classes"),
+        n_probes=record.whole("n_probes"),
+        grid=record.wholes("grid"),
+        observed_error=record.numbers("observed_error", least=0),
+        growth=record.optional("growth", lambda name: record.numbers(name, -LARGEST, FASTEST)),
+        bias=record.numbers("bias", -LARGEST),
+        class_variance=record.number("class_variance", least=0),
+        probe_variance=record.number("probe_variance", least=0),
+        probes_per_class=record.number("probes_per_class", least=0, most=MOST_CLASSES),
+        observed=record.share("observed"),
+        shared_rivals=record.flag("shared_rivals"),
+        stated=record.optional("stated", lambda name: record.numbers(name, least=0)),
+        told_apart=record.flag("told_apart"),
+        model=read_model(record.record("model")),
+        metric=resolve_metric(record.text("metric")),
+    )
+    for value in vars(uncertainty).values():
         if isinstance(value, np.ndarray):
-            if value.shape != grid.shape:
+            if value.shape != uncertainty.grid.shape:
                 raise DataError("the errors of this forecast do not fit their grid.")
             value.flags.writeable = False
-    return fields
+    return uncertainty
 
 
-def read_model(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an `ErrorModel`, refused if they are none."""
-    tables = {name: _numbers(held, name, 0, STEEPEST) for name in ("levels", "quantiles")}
-    numbers = {name: _number(held, name, 0, STEEPEST) for name in held if name not in tables}
+def read_model(record: Record) -> ErrorModel:
+    """Return what was learned about errors, refused if it is something else."""
+    tables = {name: record.numbers(name, 0, STEEPEST) for name in ("levels", "quantiles")}
+    rest = [name for name in ErrorModel.__dataclass_fields__ if name not in tables]
+    fields: dict[str, Any] = {name: record.number(name, 0, STEEPEST) for name in rest}
     sizes = {len(table) for table in tables.values()}
     if len(sizes) != 1 or any((np.diff(table) < 0).any() for table in tables.values()):
         raise DataError("the levels and quantiles of this forecast's errors do not fit together.")
-    return numbers | {name: tuple(table.tolist()) for name, table in tables.items()}
-
-
-def _numbers(held: Mapping[str, Any], name: str, least: float, most: float = LARGEST) -> Floats:
-    found = np.array(held[name], dtype=np.float64)
-    sound = np.isfinite(found) & (found >= least) & (found <= most)
-    if found.ndim != 1 or len(found) == 0 or not sound.all():
-        raise DataError(f"the {name} of this forecast is no list of sound numbers.")
-    return found
-
-
-def _number(held: Mapping[str, Any], name: str, least: float, most: float = LARGEST) -> float:
-    if isinstance(held[name], bool | str):
-        raise DataError(f"the {name} of this forecast is no number: {held[name]!r:.40}.")
-    return float(_numbers({name: [held[name]]}, name, least, most)[0])
-
-
-def _whole(held: Mapping[str, Any], name: str) -> int:
-    number = _number(held, name, least=1, most=MOST_CLASSES)
-    if number != int(number):
-        raise DataError(f"the {name} of this forecast is no whole number: {number!r}.")
-    return int(number)
-
-
-def _flag(held: Mapping[str, Any], name: str) -> bool:
-    if not isinstance(held[name], bool):
-        raise DataError(
-            f"the {name} of this forecast is neither true nor false: {held[name]!r:.40}."
-        )
-    return bool(held[name])
+    return ErrorModel(**fields | {name: tuple(t.tolist()) for name, t in tables.items()})
 
 
 TINY = 1e-12  # a spread below this is round-off
 
 
-def of_log_odds(pilot: Pilot, seen: Observed, k: NDArray[np.int64], spread: Floats) -> Floats:
-    """Return standard errors of accuracies as those of their log odds.
+def log_odds_error(
+    pilot: Pilot, observed: Observed, k: NDArray[np.int64], error: Floats, metric: Metric
+) -> Floats:
+    """Return standard errors of a metric as those of its log odds.
 
     With every probe right (or wrong) there is no spread, and half a probe stands in.
     """
     half = 0.5 / pilot.n_probes
-    shown = np.clip(seen.accuracy(k), half, 1 - half)
-    binomial = np.sqrt(shown * (1 - shown) / pilot.n_probes)
-    return np.where(spread > TINY, spread, binomial) / (shown * (1 - shown))
+    values = np.clip(observed.value(k, metric), half, 1 - half)
+    binomial = np.sqrt(values * (1 - values) / pilot.n_probes)
+    return np.where(error > TINY, error, binomial) / (values * (1 - values))
 
 
-def standard_error(pilot: Pilot, seen: Observed, k: NDArray[np.int64]) -> tuple[Floats, bool]:
-    """Return the standard error of the observed accuracy, and whether rivals are in it."""
+def standard_error(
+    pilot: Pilot, observed: Observed, k: NDArray[np.int64], metric: Metric
+) -> tuple[Floats, bool]:
+    """Return the standard error of the observed curve, and whether rivals are in it."""
     if pilot.has_scores:
         try:
-            return accuracy_standard_error(pilot, k), True
+            return metric_error(pilot, k, metric), True
         except UnsupportedError:
             pass
-    chances = _chances(pilot, k)
-    apart = pilot.weights * (chances - seen.accuracy(k)[:, None])
+    values = np.array([probe_values(pilot, int(count), metric) for count in k])
+    gaps = pilot.weights * (values - observed.value(k, metric)[:, None])
     if pilot.labels is None:
-        return np.sqrt(np.square(apart).sum(axis=1)), False
-    total = [np.bincount(pilot.labels, row, pilot.n_classes) for row in apart]
-    return np.sqrt(np.square(total).sum(axis=1)), False
+        return np.sqrt(np.square(gaps).sum(axis=1)), False
+    by_class = [np.bincount(pilot.labels, row, pilot.n_classes) for row in gaps]
+    return np.sqrt(np.square(by_class).sum(axis=1)), False
 
 
-def _chances(pilot: Pilot, k: NDArray[np.int64]) -> Floats:
-    """Chance of each probe to be right among k classes, a row for each k.
+def probe_values(pilot: Pilot, k: int, metric: Metric) -> Floats:
+    """Return what each probe is worth among k classes, ties as the tie rule has it.
 
-    Where ties are broken at random, one is taken for half a loss.
+    A censored probe is taken to have no more losses than are known.
     """
-    rivals, (losses, ties) = pilot.n_classes - 1, pilot.settled
-    unbeaten = rivals - losses - 0.5 * ties
-    draws = (k - 1)[:, None]
-    with np.errstate(invalid="ignore"):
-        log = gammaln(unbeaten + 1) - gammaln(np.maximum(unbeaten - draws, -0.5) + 1)
-    whole = gammaln(rivals + 1) - gammaln(rivals - draws + 1)
-    return np.where(unbeaten >= draws, np.exp(np.minimum(log - whole, 0.0)), 0.0)
+    losses, ties = pilot.settled
+    if not ties.any():
+        distinct, place = np.unique(losses, return_inverse=True)
+        return metric.of_each(distinct, pilot.n_classes - 1, k)[place]
+    every = np.arange(int((losses + ties).max()) + 1)
+    sums = np.concatenate([[0.0], np.cumsum(metric.of_each(every, pilot.n_classes - 1, k))])
+    return np.asarray((sums[losses + ties + 1] - sums[losses]) / (ties + 1))
 
 
-def probe_variance(pilot: Pilot) -> float | None:
-    """Variance of the accuracy at K that comes from the finite number of probes of each class.
+def probe_variance(pilot: Pilot, metric: Metric) -> float | None:
+    """Variance of the metric at K that comes from the finite number of probes of each class.
 
     None where no class has two probes: then it cannot be told from that of classes.
     """
     if pilot.labels is None:
         return None
-    right = pilot.right
     count = np.bincount(pilot.labels, minlength=pilot.n_classes)
     several = count >= 2
     if not several.any():
         return None
-    mean = np.bincount(pilot.labels, right, pilot.n_classes) / np.maximum(count, 1)
-    squares = np.bincount(pilot.labels, (right - mean[pilot.labels]) ** 2, pilot.n_classes)
+    values = np.where(pilot.censored, 0.0, probe_values(pilot, pilot.n_classes, metric))
+    mean = np.bincount(pilot.labels, values, pilot.n_classes) / np.maximum(count, 1)
+    squares = np.bincount(pilot.labels, (values - mean[pilot.labels]) ** 2, pilot.n_classes)
     weight = np.bincount(pilot.labels, pilot.weights, pilot.n_classes)
-    held = np.zeros(pilot.n_classes)
-    held[several] = squares[several] / (count[several] - 1)
-    held[(count == 1)] = held[several].mean()
-    return float(np.sum(weight**2 * held / np.maximum(count, 1)))
+    within = np.zeros(pilot.n_classes)
+    within[several] = squares[several] / (count[several] - 1)
+    within[count == 1] = within[several].mean()
+    return float(np.sum(weight**2 * within / np.maximum(count, 1)))
 
 
 def probes_per_class(pilot: Pilot) -> float:
@@ -251,12 +228,12 @@ class Uncertainty:
     bias : ndarray
         Mean error of the back-test at the same k / K.
     class_variance, probe_variance : float
-        Variance of the accuracy measured on random sets of K classes: what the choice of classes
+        Variance of the metric measured on random sets of K classes: what the choice of classes
         and what the finite number of probes gives.
     probes_per_class : float
         Mean number of probes of a class that has any.
     observed : float
-        Accuracy measured at K.
+        What was measured at K.
     shared_rivals : bool
         False where only counts are known, so that what probes share by meeting the same rivals is
         missing.
@@ -267,6 +244,8 @@ class Uncertainty:
         variances cannot be told from each other; `class_variance` then holds both.
     model : ErrorModel
         What was learned.
+    metric : Metric
+        What is forecast.
     """
 
     n_classes: int
@@ -283,6 +262,7 @@ class Uncertainty:
     told_apart: bool = True
     stated: Floats | None = None
     model: ErrorModel = MODEL
+    metric: Metric = ACCURACY
 
     def under(self, model: ErrorModel) -> Uncertainty:
         """Return the same with something else learned about errors."""
@@ -300,9 +280,8 @@ class Uncertainty:
         grown = self.observed_error * np.exp(self.model.growth / 2 * growth)
         if self.stated is None:
             return np.asarray(grown)
-        # What a method states is the whole error; the sampling part cannot be more.
-        whole = self.model.stated * self.stated
-        return np.minimum(grown, whole)
+        # What a method states is the whole error; that of sampling cannot be more.
+        return np.minimum(grown, self.model.stated * self.stated)
 
     @property
     def extrapolation_error(self) -> Floats:
@@ -310,8 +289,8 @@ class Uncertainty:
         if self.stated is None:
             shape = self.model.scale * self._reach**self.model.power
         else:
-            rest = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
-            shape = np.sqrt(np.maximum(rest, 0.0))
+            variance = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
+            shape = np.sqrt(np.maximum(variance, 0.0))
         return np.hypot(shape, self.model.doubt * np.abs(self.bias))
 
     @property
@@ -331,17 +310,17 @@ class Uncertainty:
     @property
     def onset(self) -> float:
         """Error of shape just past the pilot's size: what is stated over what was measured."""
-        return float(self._at(self.n_classes, self.extrapolation_error))
+        return float(self._interpolate(self.n_classes, self.extrapolation_error))
 
     def error(self, k: Any) -> Floats:
-        """Return the standard deviation of the error of the expected accuracy."""
+        """Return the standard deviation of the error of what is expected."""
         return np.hypot(self.sampling(k), self.extrapolation(k))
 
-    def middle(self, accuracy: Any, k: Any) -> Floats:
+    def middle(self, value: Any, k: Any) -> Floats:
         """Return log odds of estimates, less by how much they are expected to be too high."""
         half = 0.5 / self.n_probes
-        values = np.clip(np.asarray(accuracy, dtype=np.float64), half, 1 - half)
-        return np.asarray(log_odds(values) - self._at(k, self.shift))
+        values = np.clip(np.asarray(value, dtype=np.float64), half, 1 - half)
+        return np.asarray(log_odds(values) - self._interpolate(k, self.shift))
 
     def multiplier(self, confidence: float, k: Any) -> Floats:
         """Return how many standard deviations to either side an interval takes."""
@@ -350,73 +329,63 @@ class Uncertainty:
 
     def band(
         self,
-        accuracy: Any,
+        value: Any,
         k: Any,
         confidence: float,
         kind: str = "expected",
         probes_per_class: float | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper limits around accuracies at k.
+        """Return lower and upper limits around estimates at k.
 
         Parameters
         ----------
-        accuracy, k : array_like
+        value, k : array_like
             Estimates and the numbers of classes they are for.
         confidence : float
             Share of such intervals that hold the truth.
         kind : {"expected", "new_set", "grown_set"}
-            What the truth is: the expected accuracy among k classes, the accuracy on one new set
-            of k random classes, or on one that contains the pilot's own.
+            What the truth is: the value expected among k classes, the value on one new set of k
+            random classes, or on one that contains the pilot's own.
         probes_per_class : float, optional
-            Probes a class of the test that measures the accuracy of the set; without end by
-            default.
+            Probes a class of the test that measures the set; without end by default.
         """
-        counts, values = validation.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+        counts, values = validation.class_counts(k), np.asarray(value, dtype=np.float64)
         error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
         return self.limits(values, counts, error, confidence)
 
-    def limits(
-        self, accuracy: Any, k: Any, error: Floats, confidence: float
-    ) -> tuple[Floats, Floats]:
-        """Return lower and upper limits around accuracies whose log odds have given errors."""
-        counts, values = validation.class_counts(k), np.asarray(accuracy, dtype=np.float64)
+    def limits(self, value: Any, k: Any, error: Floats, confidence: float) -> tuple[Floats, Floats]:
+        """Return lower and upper limits around estimates whose log odds have given errors."""
+        counts, values = validation.class_counts(k), np.asarray(value, dtype=np.float64)
         half = 0.5 / self.n_probes
         # A forecast beyond what so many probes can show is no count of them.
         counted = np.where(counts > self.n_classes, np.clip(values, half, 1 - half), values)
         past, near = self._past(counts), self._jeffreys(counted, error, confidence)
         far = self._learned(values, counts, error, confidence)
         lower, upper = (
-            expit((1 - past) * log_odds(one) + past * other)
-            for one, other in zip(near, far, strict=True)
+            expit((1 - past) * log_odds(measured) + past * learned)
+            for measured, learned in zip(near, far, strict=True)
         )
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
-        one = counts == 1
-        return np.where(one, 1.0, lower), np.where(one, 1.0, upper)
+        certain = counts <= self.metric.certain
+        return np.where(certain, 1.0, lower), np.where(certain, 1.0, upper)
 
     # -- ways out -------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        held: dict[str, Any] = {}
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            held[name] = value.tolist() if isinstance(value, np.ndarray) else value
-        return held | {"model": asdict(self.model)}
+        fields = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(self).items()
+        }
+        return fields | {"model": asdict(self.model), "metric": self.metric.name}
 
     @classmethod
-    def from_dict(cls, held: Mapping[str, Any]) -> Uncertainty:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Uncertainty:
         """Return what `to_dict` wrote, refused if it is something else."""
-        try:
-            parts = read_uncertainty(held)
-            return cls(**parts | {"model": ErrorModel(**parts["model"])})
-        except DataError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise DataError(
-                f"these are no errors of a forecast: {error}; write it again."
-            ) from error
+        with reading(NOUN):
+            return read_uncertainty(Record(fields, NOUN))
 
     # -- inner workings -------------------------------------------------------------------------
 
@@ -429,40 +398,39 @@ class Uncertainty:
         return float(stdtrit(max(self.n_classes - 1, FREEDOM), (1 + confidence) / 2))
 
     def _learned(
-        self, accuracy: Floats, k: Floats, error: Floats, confidence: float
+        self, value: Floats, k: Floats, error: Floats, confidence: float
     ) -> tuple[Floats, Floats]:
         """Return log odds of the limits that errors like those of simulated problems would give."""
-        middle = self.middle(accuracy, k)
+        middle = self.middle(value, k)
         reach = self.model.multiplier(confidence) * error * slope(middle)
         return inverse_cloglog(cloglog(middle) - reach), inverse_cloglog(cloglog(middle) + reach)
 
-    def _jeffreys(
-        self, accuracy: Floats, error: Floats, confidence: float
-    ) -> tuple[Floats, Floats]:
+    def _jeffreys(self, value: Floats, error: Floats, confidence: float) -> tuple[Floats, Floats]:
         """Return the limits that as many independent probes would give as have this error.
 
         Where all are right (or wrong), those that give so many in a row with the chance left.
         """
         half, tail = 0.5 / self.n_probes, (1 - confidence) / 2
-        shown = np.clip(accuracy, half, 1 - half)
-        spread = np.maximum(error, LEAST_ERROR) * shown * (1 - shown)
-        some_right, some_wrong = accuracy > ROUND_OFF, accuracy < 1 - ROUND_OFF
-        seen = np.where(some_right & some_wrong, accuracy * (1 - accuracy), shown * (1 - shown))
+        inside = np.clip(value, half, 1 - half)
+        spread = np.maximum(error, LEAST_ERROR) * inside * (1 - inside)
+        some_right, some_wrong = value > ROUND_OFF, value < 1 - ROUND_OFF
+        variance = np.where(some_right & some_wrong, value * (1 - value), inside * (1 - inside))
         fewer = (ndtri(1 - tail) / self._measured(confidence)) ** 2
-        probes = fewer * seen / spread**2
-        right, wrong = accuracy * probes + 0.5, (1 - accuracy) * probes + 0.5
+        probes = fewer * variance / spread**2
+        right, wrong = value * probes + 0.5, (1 - value) * probes + 0.5
         lower = np.where(some_wrong, betaincinv(right, wrong, tail), tail ** (1 / probes))
         upper = np.where(some_right, betaincinv(right, wrong, 1 - tail), 1 - tail ** (1 / probes))
         return np.clip(lower, EDGE, 1 - EDGE), np.clip(upper, EDGE, 1 - EDGE)
 
-    def _at(self, k: Any, values: Floats) -> Floats:
+    def _interpolate(self, k: Any, values: Floats) -> Floats:
         """Interpolate in log k; past the grid, go on as it ended."""
-        at, grid = np.log(validation.class_counts(k)), np.log(self.grid)
-        inside = np.interp(at, grid, values)
+        log_k, grid = np.log(validation.class_counts(k)), np.log(self.grid)
+        inside = np.interp(log_k, grid, values)
         if len(grid) < 2:
             return inside
         slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
-        return np.asarray(np.where(at > grid[-1], values[-1] + slope * (at - grid[-1]), inside))
+        past = values[-1] + slope * (log_k - grid[-1])
+        return np.asarray(np.where(log_k > grid[-1], past, inside))
 
     def _error_at(self, k: Any, measured: Floats, beyond: Floats) -> Floats:
         """Return a standard deviation, of one kind up to K and of another beyond.
@@ -470,51 +438,50 @@ class Uncertainty:
         What a method states goes on from K, whatever was measured there. Past the grid it does not
         get less.
         """
-        counts, far = validation.class_counts(k), self._at(k, beyond)
+        counts, far = validation.class_counts(k), self._interpolate(k, beyond)
         far = np.where(counts > self.grid[-1], np.maximum(far, beyond[-1]), far)
-        return np.asarray(np.where(counts > self.n_classes, far, self._at(k, measured)))
+        return np.asarray(np.where(counts > self.n_classes, far, self._interpolate(k, measured)))
 
     def _variance(
-        self, accuracy: Floats, k: Floats, kind: str, probes_per_class: float | None
+        self, value: Floats, k: Floats, kind: str, probes_per_class: float | None
     ) -> Floats:
         """Variance of the difference between the estimate and what `kind` asks for."""
         validation.choice(kind, "kind", KINDS)
         sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
         if kind == "expected":
             return np.asarray(sampled + other)
-        classes, probes = self._set_variance(accuracy, k, probes_per_class)
+        classes, probes = self._set_variance(value, k, probes_per_class)
         if kind == "new_set":
-            both = classes + probes if self.told_apart else np.maximum(classes, probes)
-            return np.asarray(sampled + other + both)
+            of_set = classes + probes if self.told_apart else np.maximum(classes, probes)
+            return np.asarray(sampled + other + of_set)
         if (k < self.n_classes).any():
             raise ParameterError(
                 f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
                 "or more, or for kind='new_set'."
             )
-        # The pilot's classes are part of the set: what they add to the estimate and to the
-        # accuracy of the set has the same sign, and the rest of the set is new.
+        # The pilot's classes are part of the set: what they add to the estimate and to the value
+        # of the set has the same sign, and the rest of the set is new.
         own = self.n_classes / k
         if not self.told_apart:
             # Linear in the share of classes in the variance, so that the worst is none or all.
             alike = classes - 2 * np.sqrt(sampled * own * classes)
             return np.asarray(sampled + other + np.maximum(alike, probes))
-        whole = self.class_variance + self.probe_variance
-        by_class = self.class_variance / whole if whole > 0 else 1.0
+        total = self.class_variance + self.probe_variance
+        by_class = self.class_variance / total if total > 0 else 1.0
         shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
         return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
 
     def _set_variance(
-        self, accuracy: Floats, k: Floats, probes_per_class: float | None
+        self, value: Floats, k: Floats, probes_per_class: float | None
     ) -> tuple[Floats, Floats]:
-        """Variance of the accuracy on one set of k classes, from classes and from probes.
+        """Variance of the value on one set of k classes, from classes and from probes.
 
-        That at K shrinks as 1 / k, and on the way accuracy leaves or nears the middle, where it
+        That at K shrinks as 1 / k, and on the way the value leaves or nears the middle, where it
         varies most: as A (1 - A).
         """
         half = 0.5 / self.n_probes
-        here = np.clip(self.observed, half, 1 - half)
-        there = np.clip(accuracy, half, 1 - half)
-        scale = self.n_classes / k / (here * (1 - here)) / (there * (1 - there))
+        measured, asked = (np.clip(v, half, 1 - half) for v in (self.observed, value))
+        scale = self.n_classes / k / (measured * (1 - measured)) / (asked * (1 - asked))
         probes = 0.0
         if probes_per_class is not None:
             often = validation.positive(probes_per_class, "probes_per_class")
@@ -540,40 +507,42 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
     fitted : Extrapolator, optional
         The fitted method, which may state its own error.
     """
-    n_classes, grid, seen = pilot.n_classes, backtest.grid, observe(pilot)
-    half = 0.5 / pilot.n_probes
-    at_pilot = float(seen.accuracy(n_classes))
+    n_classes, grid, metric = pilot.n_classes, backtest.grid, backtest.metric
+    observed, half = observe(pilot), 0.5 / pilot.n_probes
+    at_pilot = float(observed.value(n_classes, metric))
     middle = np.clip(at_pilot, half, 1 - half)
     inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
-    spread, shared = standard_error(pilot, seen, inside)
-    error = of_log_odds(pilot, seen, inside, spread)
-    x = np.log(np.maximum(grid / n_classes, 1.0))
-    whole = float(error[-1] * middle * (1 - middle)) ** 2
-    known = probe_variance(pilot)
-    stated = None if fitted is None else fitted.stated_error(grid / n_classes)
-    within = 0.0 if known is None else min(known, whole)
+    spread, shared = standard_error(pilot, observed, inside, metric)
+    error = log_odds_error(pilot, observed, inside, spread, metric)
+    reach = np.log(np.maximum(grid / n_classes, 1.0))
+    total = float(error[-1] * middle * (1 - middle)) ** 2
+    by_probes = probe_variance(pilot, metric)
+    stated = None if fitted is None else fitted.stated_error(grid / n_classes, metric)
+    within = 0.0 if by_probes is None else min(by_probes, total)
     return Uncertainty(
         n_classes=n_classes,
         n_probes=pilot.n_probes,
         grid=grid,
         observed_error=np.interp(np.log(grid), np.log(inside), error),
-        growth=_growth(backtest, half, x),
-        bias=_bias(backtest, middle, half, x),
-        class_variance=whole - within,
+        growth=_growth(backtest, half, reach),
+        bias=_bias(backtest, middle, half, reach),
+        class_variance=total - within,
         probe_variance=within,
         probes_per_class=probes_per_class(pilot),
         observed=at_pilot,
         shared_rivals=shared,
-        told_apart=known is not None and bool(spread[-1] > TINY),
+        told_apart=by_probes is not None and bool(spread[-1] > TINY),
         stated=stated,
         model=learned_model(stated),
+        metric=metric,
     )
 
 
-def sampling_error(pilot: Pilot) -> float:
+def sampling_error(pilot: Pilot, metric: Metric) -> float:
     """Return the standard error of the log odds measured at the pilot's own size."""
-    last, seen = np.array([pilot.n_classes]), observe(pilot)
-    return float(of_log_odds(pilot, seen, last, standard_error(pilot, seen, last)[0])[0])
+    last, observed = np.array([pilot.n_classes]), observe(pilot)
+    error, _ = standard_error(pilot, observed, last, metric)
+    return float(log_odds_error(pilot, observed, last, error, metric)[0])
 
 
 def learned_model(stated: Floats | None) -> ErrorModel:
@@ -581,7 +550,7 @@ def learned_model(stated: Floats | None) -> ErrorModel:
     return MODEL if stated is None else STATED_MODEL
 
 
-def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
+def _bias(backtest: Backtest, middle: float, half: float, reach: Floats) -> Floats:
     """Mean error of the back-test's log odds, as a straight line in the logarithm of the ratio.
 
     Steps from fewer classes are noisier and count less; a ridge keeps the slope small where all
@@ -589,19 +558,19 @@ def _bias(backtest: Backtest, middle: float, half: float, x: Floats) -> Floats:
     """
     total, squares = 0.0, RIDGE
     for step in backtest.steps:
-        said = log_odds(np.clip(step.forecasts, half, 1 - half))
-        weight, at = 1 / (float(np.var(said)) + NOISE**2), float(np.log(step.ratio))
-        total += weight * at * float(np.mean(said) - log_odds(middle))
-        squares += weight * at**2
-    return total / squares * x
+        forecasts = log_odds(np.clip(step.forecasts, half, 1 - half))
+        weight, ratio = 1 / (float(np.var(forecasts)) + NOISE**2), float(np.log(step.ratio))
+        total += weight * ratio * float(np.mean(forecasts) - log_odds(middle))
+        squares += weight * ratio**2
+    return total / squares * reach
 
 
-def _growth(backtest: Backtest, half: float, x: Floats) -> Floats | None:
+def _growth(backtest: Backtest, half: float, reach: Floats) -> Floats | None:
     """Logarithm of how much the variance over the halves grows beyond the pilot's size."""
     if len(backtest.halves) < 2:
         return None
     spread = log_odds(np.clip(backtest.halves, half, 1 - half)).var(axis=0, ddof=1)
-    here = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
-    if here <= TINY:  # all right or all wrong, but for round-off
+    at_pilot = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
+    if at_pilot <= TINY:  # all right or all wrong, but for round-off
         return None
-    return np.where(x > 0, np.log(np.maximum(spread, TINY) / here), 0.0)
+    return np.where(reach > 0, np.log(np.maximum(spread, TINY) / at_pilot), 0.0)

@@ -1,6 +1,6 @@
 r"""Covariance of the observed curve, from what it is when classes are left out.
 
-Risk among k classes, averaged over all sets of k of the pilot's K classes, is a U-statistic of
+A metric among k classes, averaged over all sets of k of the pilot's K classes, is a U-statistic of
 order k: a sum of parts that depend on 1, 2, ..., k classes together, uncorrelated (Hoeffding).
 Writing V_c for the variance of the parts of c classes, the variance is the sum of all V_c. Leaving
 out one class at a time gives the jackknife
@@ -21,7 +21,7 @@ U-statistics would need two sets of k classes with nothing in common, and has no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,7 @@ from scipy.interpolate import PchipInterpolator
 
 from headcount.counting.canonical import canonical_order
 from headcount.errors import UnsupportedError
-from headcount.metrics.hypergeometric import fill_place_chances
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import class_counts_within
 from headcount.support.workers import for_each
@@ -43,59 +43,21 @@ Ints = NDArray[np.int64]
 NODES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 9 / 10)  # of K, where J2 is computed
 MOST_PAIRED = 1500  # classes that are left out in pairs
 PAIR_WORK = 150_000_000  # pairs looked at, for each number of classes
-NEGLIGIBLE = 1e-13  # chance of all places after one that are not looked at
+NEGLIGIBLE = 1e-13  # change of a probe's value that is not looked at
 
 
-@dataclass(frozen=True)
-class Rivals:
-    """For each probe the classes that can be taken for the true one, best first.
-
-    Parameters
-    ----------
-    start : ndarray of int64, shape (n_probes + 1,)
-        Probe i owns the entries ``start[i]`` to ``start[i + 1]``.
-    classes : ndarray of int32
-        The classes; those that tie with the true one are last.
-    costs : ndarray of float64
-        What taking each of them costs.
-    fresh : ndarray of bool
-        Whether a group of equal scores starts here.
-    tied : ndarray of int64
-        For each probe, how many of its last rivals are in random order with the true class.
-    flat : bool
-        Whether everything costs one, so that all that beat the true class are one group.
-    """
-
-    start: Ints
-    classes: NDArray[np.int32]
-    costs: Floats
-    fresh: NDArray[np.bool_]
-    tied: Ints
-    flat: bool = False
-
-    @property
-    def longest(self) -> int:
-        """Largest number of rivals of one probe; at least one, to make room."""
-        return max(1, int(np.diff(self.start).max()))
-
-
-class Jackknife:
-    """The observed risk of a pilot with one or two of its classes left out.
+class Jackknife(ABC):
+    """The observed curve of a pilot with one or two of its classes left out.
 
     Parameters
     ----------
     pilot : Pilot
         What was measured.
-    rivals : Rivals, optional
-        Which classes can be taken for the true one, and what that costs; by default one each, so
-        that risk is the error rate.
     weights : ndarray, optional
         Weight of each probe, by default the pilot's own.
     """
 
-    def __init__(
-        self, pilot: Pilot, rivals: Rivals | None = None, weights: Floats | None = None
-    ) -> None:
+    def __init__(self, pilot: Pilot, weights: Floats | None = None) -> None:
         refuse_unlisted(pilot)
         assert pilot.labels is not None  # a pilot with scores has labels
         self.pilot = pilot
@@ -103,10 +65,21 @@ class Jackknife:
         self.labels = pilot.labels
         self.weights = pilot.weights if weights is None else weights
         self.class_weights = np.bincount(self.labels, self.weights, self.n_classes)
-        self.rivals = zero_one_rivals(pilot) if rivals is None else rivals
+
+    @abstractmethod
+    def _add_without_one(self, k: int, every: Floats, own: Floats, change: Floats) -> None:
+        """Add up the values with one class fewer; see `jackknife_kernels.delete_one`."""
+
+    @abstractmethod
+    def _add_without_two(self, k: int, number: Ints, *sums: Floats) -> None:
+        """Add up the values with two classes fewer; see `jackknife_kernels.delete_two`."""
+
+    @abstractmethod
+    def _rivals_that_matter(self, k: int) -> Floats:
+        """Return how many rivals of each probe change anything when they are left out."""
 
     def covariance(self, counts: Ints) -> Floats:
-        """Return the covariance of the risk at these numbers of classes."""
+        """Return the covariance of the curve at these numbers of classes."""
         inside = np.minimum(counts, self.n_classes - 1)
         wanted, back = np.unique(inside, return_inverse=True)
         plain = _spread(self.without_one(wanted))
@@ -114,20 +87,19 @@ class Jackknife:
         return np.asarray((scale[:, None] * plain * scale)[np.ix_(back, back)])
 
     def without_one(self, counts: Ints) -> Floats:
-        """Return the risk without each class (row), at numbers of classes up to K - 1."""
-        risks = np.empty((self.n_classes, len(counts)))
+        """Return the curve without each class (row), at numbers of classes up to K - 1."""
+        values = np.empty((self.n_classes, len(counts)))
 
         def work(i: int) -> None:
             every, own, change = np.zeros(1), *np.zeros((2, self.n_classes))
-            places = _place_sums(int(counts[i]), self.n_classes - 1, self.n_classes)
-            loops.delete_one(*self._probes(), *places, every, own, change)
-            risks[:, i] = (every + change - own) / (self.class_weights.sum() - self.class_weights)
+            self._add_without_one(int(counts[i]), every, own, change)
+            values[:, i] = (every + change - own) / (self.class_weights.sum() - self.class_weights)
 
         for_each(work, range(len(counts)), task="Leaving out classes")
-        return risks
+        return values
 
     def without_two(self, k: int, chosen: NDArray[np.intp]) -> Floats:
-        """Return the risk without each pair of the chosen classes, at up to K - 2 classes.
+        """Return the value at k without each pair of the chosen classes, k being at most K - 2.
 
         NaN where no probe is left.
         """
@@ -136,8 +108,7 @@ class Jackknife:
         number[chosen] = np.arange(size)
         every, own, change = np.zeros(1), *np.zeros((2, size))
         own_change, pairs = np.zeros((2, size, size))
-        places = _place_sums(k, self.n_classes - 2, self.n_classes)
-        loops.delete_two(*self._probes(), *places, number, every, own, change, own_change, pairs)
+        self._add_without_two(k, number, every, own, change, own_change, pairs)
         half = change[:, None] - own[:, None] - own_change + pairs
         weight = self.class_weights[chosen]
         left = self.class_weights.sum() - weight[:, None] - weight
@@ -156,7 +127,7 @@ class Jackknife:
         plain = np.diag(_spread(singles))
 
         def work(i: int) -> None:
-            chosen = self._paired(int(nodes[i]))
+            chosen = self.paired_classes(int(nodes[i]))
             together = self._interaction(int(nodes[i]), singles[:, i], chosen)
             ratios[i] = together / plain[i] if plain[i] > 0 else 0.0
 
@@ -168,20 +139,16 @@ class Jackknife:
 
     def _interaction(self, k: int, singles: Floats, chosen: NDArray[np.intp]) -> float:
         """Return J2, from the pairs of the chosen classes."""
-        both = self.without_two(k, chosen)
-        alone = singles[chosen]
-        gaps = both - alone[:, None] - alone + singles.mean()
+        pairs = self.without_two(k, chosen)
+        single = singles[chosen]
+        gaps = pairs - single[:, None] - single + singles.mean()
         squares = gaps[np.triu_indices(len(chosen), 1)] ** 2
         share = self.n_classes * (self.n_classes - 1) / (len(chosen) * (len(chosen) - 1))
         return float(np.nansum(squares) * share)
 
-    def _paired(self, k: int) -> NDArray[np.intp]:
+    def paired_classes(self, k: int) -> NDArray[np.intp]:
         """Return the classes left out in pairs: all, or as many as time allows."""
-        reach = _place_sums(k, self.n_classes - 2, self.n_classes)[2]
-        lengths = np.diff(self.rivals.start).astype(np.float64)
-        long = lengths > reach
-        lengths[long] = 0 if self.rivals.flat else reach
-        work = float((lengths**2).sum())
+        work = float(np.square(self._rivals_that_matter(k)).sum())
         most = min(MOST_PAIRED, int(self.n_classes * min(1.0, np.sqrt(PAIR_WORK / (work + 1)))))
         if most >= self.n_classes:
             return np.arange(self.n_classes)
@@ -192,14 +159,56 @@ class Jackknife:
         """The classes in an order that does not depend on that of the data."""
         return canonical_order(self.pilot.beats(), self.labels)
 
-    def _probes(self) -> tuple[Any, ...]:
-        r = self.rivals
-        probes = (r.start, r.classes, r.costs, r.fresh, r.tied, r.flat)
-        return (*probes, self.labels, self.weights, r.longest)
+
+class MetricJackknife(Jackknife):
+    """The observed curve of a metric with one or two classes left out.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    metric : Metric
+        What is looked at, accuracy by default.
+    weights : ndarray, optional
+        Weight of each probe, by default the pilot's own.
+    """
+
+    def __init__(
+        self, pilot: Pilot, metric: Metric = ACCURACY, weights: Floats | None = None
+    ) -> None:
+        super().__init__(pilot, weights)
+        self.metric = metric
+        self.losses, self.ties = pilot.settled
+        self.rivals = settled_rivals(pilot)
+        self.lengths = np.diff(self.rivals[0])
+
+    def _add_without_one(self, k: int, every: Floats, own: Floats, change: Floats) -> None:
+        loops.delete_one(*self._probes(k, 1), every, own, change)
+
+    def _add_without_two(self, k: int, number: Ints, *sums: Floats) -> None:
+        longest = max(1, int(self.lengths.max()))
+        loops.delete_two(*self._probes(k, 2), number, longest, *sums)
+
+    def _rivals_that_matter(self, k: int) -> Floats:
+        changes = np.flatnonzero(np.abs(np.diff(self._values(k, 2))) > NEGLIGIBLE)
+        furthest = int(changes[-1]) + 2 if len(changes) else 0
+        return np.where(self.losses > furthest, 0.0, self.lengths)
+
+    def _values(self, k: int, missing: int) -> Floats:
+        """Return the values for 0, 1, ... losses where so many classes are missing."""
+        most = int((self.losses + self.ties).max())
+        n_rivals = self.n_classes - 1 - missing
+        inside = np.minimum(np.arange(most + 1), n_rivals)
+        return self.metric.of_each(inside, n_rivals, k)
+
+    def _probes(self, k: int, missing: int) -> tuple[Any, ...]:
+        sums = np.concatenate([[0.0], np.cumsum(self._values(k, missing))])
+        probes = (self.losses, self.ties, self.labels, self.weights)
+        return (*self.rivals, *probes, sums, NEGLIGIBLE)
 
 
-def accuracy_covariance(pilot: Pilot, k: Any) -> Floats:
-    """Return the covariance of the observed accuracy at several numbers of classes.
+def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
+    """Return the covariance of a pilot's observed curve at several numbers of classes.
 
     The classes of the pilot, each with its probes, are taken for a random sample of all classes.
     Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
@@ -211,6 +220,8 @@ def accuracy_covariance(pilot: Pilot, k: Any) -> Floats:
     k : int or sequence of int
         Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
         covariance of K - 1.
+    metric : Metric
+        What is looked at, accuracy by default.
 
     Returns
     -------
@@ -234,45 +245,32 @@ def accuracy_covariance(pilot: Pilot, k: Any) -> Floats:
     >>> import numpy as np
     >>> from headcount.simulate import isotropic_gaussian
     >>> pilot = isotropic_gaussian(100, sigma=0.5, random_state=0).pilot
-    >>> np.sqrt(np.diag(accuracy_covariance(pilot, [2, 50, 100]))).round(3).tolist()
+    >>> np.sqrt(np.diag(metric_covariance(pilot, [2, 50, 100]))).round(3).tolist()
     [0.002, 0.043, 0.06]
     """
     counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
-    return Jackknife(pilot).covariance(counts)
+    return MetricJackknife(pilot, metric).covariance(counts)
 
 
-def zero_one_rivals(pilot: Pilot) -> Rivals:
-    """Return the rivals when every mistake costs one, so that their order does not matter."""
+def settled_rivals(pilot: Pilot) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the classes that beat or tie each probe once the tie rule has spoken.
+
+    As where the entries of each probe start, the classes, and whether they tie.
+    """
     beats = pilot.beats()
-    probe = np.repeat(np.arange(pilot.n_probes), np.diff(beats.start))
-    classes, tied = beats.classes, beats.tied
-    if pilot.tie_rule == "win":
-        probe, classes, tied = probe[~tied], classes[~tied], tied[~tied]
-    elif pilot.tie_rule == "lose":
-        tied = np.zeros_like(tied)
-    order = np.lexsort((tied, probe))
-    probe, classes, tied = probe[order], classes[order], tied[order]
-    start = np.searchsorted(probe, np.arange(pilot.n_probes + 1)).astype(np.int64)
-    kind = 2 * probe + tied
-    fresh = np.diff(kind, prepend=-1) != 0
-    n_tied = np.bincount(probe[tied], minlength=pilot.n_probes).astype(np.int64)
-    return Rivals(start, classes, np.ones(len(classes)), fresh, n_tied, flat=True)
+    if pilot.tie_rule == "random":
+        return beats.start, beats.classes, beats.tied
+    if pilot.tie_rule == "lose":
+        return beats.start, beats.classes, np.zeros_like(beats.tied)
+    owner = np.repeat(np.arange(pilot.n_probes), np.diff(beats.start))[~beats.tied]
+    start = np.searchsorted(owner, np.arange(pilot.n_probes + 1)).astype(np.int64)
+    return start, beats.classes[~beats.tied], np.zeros(len(owner), np.bool_)
 
 
-def _place_sums(k: int, n_classes: int, room: int) -> tuple[Floats, Floats, int]:
-    """Sum the chances of the places before each one; sum those sums; say which places matter."""
-    chances = np.zeros(room)
-    fill_place_chances(k, n_classes, chances[: n_classes - 1])
-    sums = np.concatenate([[0.0], np.cumsum(chances)])
-    later = np.cumsum(chances[::-1])[::-1]
-    # Those that move up by two places matter, too.
-    return sums, np.cumsum(sums), int((later > NEGLIGIBLE).sum()) + 2
-
-
-def _spread(risks: Floats) -> Floats:
+def _spread(values: Floats) -> Floats:
     """Return the jackknife covariance from leave-one-out values, one row a class."""
-    gaps = risks - risks.mean(axis=0)
-    return np.asarray((len(risks) - 1) / len(risks) * gaps.T @ gaps)
+    gaps = values - values.mean(axis=0)
+    return np.asarray((len(values) - 1) / len(values) * gaps.T @ gaps)
 
 
 def refuse_unlisted(pilot: Pilot) -> None:

@@ -1,9 +1,7 @@
-"""The compiled loops behind the jackknife over classes. All release the lock.
+"""The compiled loops behind the jackknife of a metric over classes. All release the lock.
 
-A probe's rivals are a list of classes, best first, in groups of equal score. Where rivals are
-deleted, a group loses their cost and a member for each, and all groups after it move up. What a
-group adds to the risk follows from sums over the chances of its places, so that every deletion is
-found in a fixed number of steps.
+What a probe is worth depends only on how many rivals beat it and how many tie with it, so that
+leaving out any rival of one kind changes it by the same amount.
 """
 
 from __future__ import annotations
@@ -13,154 +11,85 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def _value(random, first, size, total, sums, twice):
-    """Return the cost of a group in places first, ..., first + size - 1.
+def _value(losses, ties, sums):
+    """Return the mean value of a probe whose ties are broken at random.
 
-    Each place costs the mean of the group. In a group that ties with the true class place j is
-    reached before it with chance (size - j) / (size + 1).
+    `sums` are those of the values for fewer than each number of losses.
     """
-    if size <= 0:
-        return 0.0
-    first = max(first, 0)  # only where the value is not used
-    if not random:
-        return total / size * (sums[first + size] - sums[first])
-    falling = twice[first + size] - twice[first] - size * sums[first]
-    return total / (size * (size + 1.0)) * falling
-
-
-@njit(nogil=True, cache=True)
-def _groups(begin, end, fresh, costs, tied, flat, reach, first, size, total):
-    """Write start, size and total cost of each group of one probe.
-
-    Groups past place `reach` are left out. `flat` says that everything costs one, and all rivals
-    above the true class are one group. Returns how many groups there are, whether the last of them
-    ties with the true class, and how many entries matter: of a flat group that goes past `reach`
-    none does, as then some other rival takes the place of any that is missing.
-    """
-    n_rivals, n = end - begin, 0
-    if flat:
-        above = n_rivals - tied
-        if above > 0:
-            first[0], size[0], total[0] = 0, above, above
-            n = 1
-        if above > reach:
-            return n, False, 0
-        if tied > 0:
-            first[n], size[n], total[n] = above, tied, tied
-            n += 1
-        return n, tied > 0, n_rivals
-    for e in range(n_rivals):
-        if fresh[begin + e]:
-            if e > reach:
-                return n, False, e
-            first[n], size[n], total[n] = e, 0, 0.0
-            n += 1
-        size[n - 1] += 1
-        total[n - 1] += costs[begin + e]
-    return n, tied > 0, n_rivals
-
-
-@njit(nogil=True, cache=True)
-def _shifted(n, random, first, size, total, shift, sums, twice, before):
-    """Write the cost of all groups before each one, all moved up by `shift` places."""
-    before[0] = 0.0
-    for g in range(n):
-        value = _value(random and g == n - 1, first[g] - shift, size[g], total[g], sums, twice)
-        before[g + 1] = before[g] + value
+    if losses < 0 or ties < 0:
+        return 0.0  # never used: there is no such rival to leave out
+    return (sums[losses + ties + 1] - sums[losses]) / (ties + 1)
 
 
 @njit(nogil=True, cache=True)
 def delete_one(
-    start, classes, costs, fresh, tied, flat, labels, weights, longest, sums, twice, reach, every,
-    own, change,
+    start, classes, tied, losses, ties, labels, weights, sums, negligible, every, own, change
 ):  # fmt: skip
-    """Add up the risk with one class fewer, for every class that may be missing.
+    """Add up a metric with one class fewer, for every class that may be missing.
 
-    `every` is the sum when a class that beats nobody is missing, `own[c]` the part of probes of
-    class c, `change[c]` what changes for the others when class c is missing.
+    `every` is the sum when a class that beats nobody is missing, `own[c]` the share of it that
+    probes of class c have, `change[c]` what changes for the others when class c is missing.
     """
-    first, size = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    total = np.empty(longest)
-    stay, move = np.empty(longest + 1), np.empty(longest + 1)
     for i in range(len(labels)):
-        begin, end = start[i], start[i + 1]
-        n, random, used = _groups(
-            begin, end, fresh, costs, tied[i], flat, reach, first, size, total
-        )
-        _shifted(n, random, first, size, total, 0, sums, twice, stay)
-        _shifted(n, random, first, size, total, 1, sums, twice, move)
-        base = stay[n]
+        base = _value(losses[i], ties[i], sums)
         every[0] += weights[i] * base
         own[labels[i]] += weights[i] * base
-        g = -1
-        for e in range(begin, begin + used):
-            if fresh[e]:
-                g += 1
-            ties = random and g == n - 1
-            less = _value(ties, first[g], size[g] - 1, total[g] - costs[e], sums, twice)
-            found = stay[g] + less + move[n] - move[g + 1]
-            change[classes[e]] += weights[i] * (found - base)
+        beaten = weights[i] * (_value(losses[i] - 1, ties[i], sums) - base)
+        level = weights[i] * (_value(losses[i], ties[i] - 1, sums) - base)
+        if (losses[i] == 0 or abs(beaten) <= negligible * weights[i]) and (
+            ties[i] == 0 or abs(level) <= negligible * weights[i]
+        ):
+            continue
+        for e in range(start[i], start[i + 1]):
+            change[classes[e]] += level if tied[e] else beaten
 
 
 @njit(nogil=True, cache=True)
 def delete_two(
-    start, classes, costs, fresh, tied, flat, labels, weights, longest, sums, twice, reach, number,
-    every, own, change, own_change, pairs,
+    start, classes, tied, losses, ties, labels, weights, sums, negligible, number, longest, every,
+    own, change, own_change, pairs,
 ):  # fmt: skip
-    """Add up the risk with two classes fewer, for every pair of chosen classes.
+    """Add up a metric with two classes fewer, for every pair of chosen classes.
 
     As `delete_one`; `number[c]` is the place of class c among the chosen or -1, `own_change[c, d]`
     is the change for probes of class c when d is missing, and `pairs[c, d]` what both do together
     beyond the sum of what each does (in one of its two halves).
     """
-    first, size = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    total = np.empty(longest)
-    stay, move, leap = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1)
-    who, group = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    price, ahead, after, alone = (
-        np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
-    )  # fmt: skip
+    who, level = np.empty(longest, np.int64), np.empty(longest, np.bool_)
     for i in range(len(labels)):
-        begin, end = start[i], start[i + 1]
-        n, random, used = _groups(
-            begin, end, fresh, costs, tied[i], flat, reach, first, size, total
-        )
-        w = weights[i]
-        _shifted(n, random, first, size, total, 0, sums, twice, stay)
-        _shifted(n, random, first, size, total, 1, sums, twice, move)
-        _shifted(n, random, first, size, total, 2, sums, twice, leap)
-        base, mine = stay[n], number[labels[i]]
+        w, lost, equal = weights[i], losses[i], ties[i]
+        base, home = _value(lost, equal, sums), number[labels[i]]
         every[0] += w * base
-        if mine >= 0:
-            own[mine] += w * base
-        g, m = -1, 0
-        for e in range(begin, begin + used):
-            if fresh[e]:
-                g += 1
+        if home >= 0:
+            own[home] += w * base
+        single = (
+            _value(lost - 1, equal, sums) - base if lost > 0 else 0.0,
+            _value(lost, equal - 1, sums) - base if equal > 0 else 0.0,
+        )
+        joint = (
+            _value(lost - 2, equal, sums) - base - 2 * single[0] if lost > 1 else 0.0,
+            _value(lost - 1, equal - 1, sums) - base - single[0] - single[1]
+            if lost > 0 and equal > 0
+            else 0.0,
+            _value(lost, equal - 2, sums) - base - 2 * single[1] if equal > 1 else 0.0,
+        )
+        largest = max(abs(single[0]), abs(single[1]))
+        largest = max(largest, abs(joint[0]), abs(joint[1]), abs(joint[2]))
+        if largest <= negligible:
+            continue
+        m = 0
+        for e in range(start[i], start[i + 1]):
             c = number[classes[e]]
             if c < 0:
                 continue
-            ties = random and g == n - 1
-            rest = total[g] - costs[e]
-            near = _value(ties, first[g], size[g] - 1, rest, sums, twice)
-            far = _value(ties, first[g] - 1, size[g] - 1, rest, sums, twice)
-            single = stay[g] + near + move[n] - move[g + 1] - base
-            who[m], group[m], price[m], alone[m] = c, g, costs[e], single
-            # Of a pair, the better one leaves places free up to the other, which leaves two.
-            ahead[m] = stay[g] + near - move[g + 1] - base - single
-            after[m] = move[g] + far + leap[n] - leap[g + 1] - single
-            change[c] += w * single
-            if mine >= 0:
-                own_change[mine, c] += w * single
+            who[m], level[m] = c, tied[e]
+            step = w * (single[1] if tied[e] else single[0])
+            change[c] += step
+            if home >= 0:
+                own_change[home, c] += step
             m += 1
         for a in range(m):
-            g = group[a]
-            unit = _value(random and g == n - 1, first[g], size[g] - 2, 1.0, sums, twice)
-            rest = stay[g] + leap[n] - leap[g + 1] - base - alone[a]
-            beyond = a + 1
-            while beyond < m and group[beyond] == g:
-                left = total[g] - price[a] - price[beyond]
-                pairs[who[a], who[beyond]] += w * (left * unit + rest - alone[beyond])
-                beyond += 1
-            for b in range(beyond, m):
-                pairs[who[a], who[b]] += w * (ahead[a] + after[b])
+            for b in range(a + 1, m):
+                kind = int(level[a]) + int(level[b])
+                together = joint[0] if kind == 0 else (joint[1] if kind == 1 else joint[2])
+                pairs[who[a], who[b]] += w * together

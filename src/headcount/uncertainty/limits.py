@@ -1,8 +1,8 @@
-"""Limits of the expected accuracy: like that itself, they never rise with the number of classes.
+"""Limits of the expected value: like that itself, they never rise with the number of classes.
 
 Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of those at
 another, and may rise: upper ones where the error grows faster than the forecast falls, lower ones
-where a forecast is surer than what was measured at K. But accuracy cannot rise. What it is below
+where a forecast is surer than what was measured at K. But the value cannot rise. What it is below
 among j classes, it is below among more; and who is sure of no more than 99.0% among j classes
 cannot be sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
 
@@ -74,8 +74,8 @@ class Limits:
     Examples
     --------
     >>> rungs = np.array([1.0, 10.0, 100.0])
-    >>> found = Limits.of(rungs, [1.0, 0.6, 0.5], [1.0, 0.5, 0.6], [1.0, 0.8, 0.7])
-    >>> found.lower.tolist(), found.at(50, 0.55, 0.52, 0.72)
+    >>> limits = Limits.of(rungs, [1.0, 0.6, 0.5], [1.0, 0.5, 0.6], [1.0, 0.8, 0.7])
+    >>> limits.lower.tolist(), limits.at(50, 0.55, 0.52, 0.72)
     ([1.0, 0.5, 0.5], (array(0.5), array(0.72)))
     """
 
@@ -84,24 +84,24 @@ class Limits:
     upper: Floats
 
     @classmethod
-    def of(cls, classes: Floats, accuracy: Any, lower: Any, upper: Any) -> Limits:
+    def of(cls, classes: Floats, value: Any, lower: Any, upper: Any) -> Limits:
         """Take limits around estimates that may rise."""
-        highest = np.maximum.accumulate(np.asarray(accuracy)[::-1])[::-1]  # from each rung on
+        highest = np.maximum.accumulate(np.asarray(value)[::-1])[::-1]  # from each rung on
         upper = np.maximum(np.minimum.accumulate(upper), highest)
         return cls(classes, np.minimum.accumulate(lower), upper)
 
-    def at(self, k: Any, accuracy: Any, lower: Any, upper: Any) -> tuple[Floats, Floats]:
+    def at(self, k: Any, value: Any, lower: Any, upper: Any) -> tuple[Floats, Floats]:
         """Return limits at k that never rise, given the estimates and limits that may."""
         before = np.searchsorted(self.classes, validation.class_counts(k), side="right") - 1
         after = np.minimum(before + 1, len(self.classes) - 1)
-        least = np.minimum(self.lower[after], accuracy)
+        least = np.minimum(self.lower[after], value)
         low = np.clip(lower, least, self.lower[before])
         high = np.clip(upper, self.upper[after], self.upper[before])
-        return np.asarray(low), np.asarray(np.maximum(high, accuracy))
+        return np.asarray(low), np.asarray(np.maximum(high, value))
 
 
 def moved_alike(limit: Floats, before: Floats, after: Floats) -> Floats:
-    """Return limits for sets of classes, moved as those of the expected accuracy were.
+    """Return limits for sets of classes, moved as those of the expected value were.
 
     By as much in log odds, so that an interval for a set is still the wider (or narrower) one.
 
@@ -110,5 +110,5 @@ def moved_alike(limit: Floats, before: Floats, after: Floats) -> Floats:
     >>> moved_alike(np.array([0.9, 0.9]), np.array([0.8, 0.8]), np.array([0.8, 0.5])).round(2)
     array([0.9 , 0.69])
     """
-    at, old, new = (log_odds(np.clip(x, EDGE, 1 - EDGE)) for x in (limit, before, after))
-    return np.where(before == after, limit, expit(at + new - old))
+    start, old, new = (log_odds(np.clip(x, EDGE, 1 - EDGE)) for x in (limit, before, after))
+    return np.where(before == after, limit, expit(start + new - old))

@@ -26,6 +26,7 @@ from sklearn.base import clone
 from headcount.counting.canonical import _mixed, _sums
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
 from headcount.support import validation, workers
 from headcount.support.grids import POINTS
@@ -67,11 +68,11 @@ class IndependentRivals:
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return a pilot of the probes of random classes, each against rivals of its own."""
         n_units = share_of(self.n_units, size, self.pilot.n_classes)
-        kept = np.zeros(self.n_units, np.bool_)
-        kept[rng.choice(self.n_units, n_units, replace=False)] = True
-        rows = kept[self.source]
+        chosen = np.zeros(self.n_units, np.bool_)
+        chosen[rng.choice(self.n_units, n_units, replace=False)] = True
+        rows = chosen[self.source]
         n_rivals = self.pilot.n_classes - 1
-        losses, ties = thinned(self.losses[rows], self.ties[rows], n_rivals, size - 1, rng)
+        losses, ties = thin(self.losses[rows], self.ties[rows], n_rivals, size - 1, rng)
         censored = self.censored[rows]
         if self.depth is not None:
             bound = self.bound(size)
@@ -90,8 +91,8 @@ class IndependentRivals:
         """Return the losses at which probes among `size` classes are censored."""
         assert self.depth is not None  # else nothing is censored
         # A binomial number spreads more than the hypergeometric one, so its quantile is lower.
-        drawn = (size - 1) / (self.pilot.n_classes - 1)
-        return int(binom.ppf(TOO_MANY_UNKNOWN, self.depth, drawn))
+        share = (size - 1) / (self.pilot.n_classes - 1)
+        return int(binom.ppf(TOO_MANY_UNKNOWN, self.depth, share))
 
     def refusal(self, size: int) -> str | None:
         """Say so where too little is left of lists that were cut."""
@@ -118,7 +119,7 @@ def _depth(losses: Ints, weights: NDArray[np.float64], censored: NDArray[np.bool
     return int(lengths[order[min(int(place), len(order) - 1)]])
 
 
-def thinned(
+def thin(
     losses: Ints, ties: Ints, n_rivals: int, draws: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """Return losses and ties of probes that meet only `draws` of their `n_rivals` rivals.
@@ -131,7 +132,7 @@ def thinned(
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> [found.tolist() for found in thinned(np.array([0, 3]), np.array([2, 0]), 9, 9, rng)]
+    >>> [counts.tolist() for counts in thin(np.array([0, 3]), np.array([2, 0]), 9, 9, rng)]
     [[0, 3], [2, 0]]
     """
     lost = _hypergeometric(losses, n_rivals - losses, np.full_like(losses, draws), rng)
@@ -147,8 +148,8 @@ def _hypergeometric(good: Ints, bad: Ints, draws: Ints, rng: np.random.Generator
     # Beyond what the generator takes; the rarer side is drawn as if with replacement, which is
     # the same where it is rare among so many.
     few, many = np.minimum(good, draws), np.maximum(good, draws)
-    found = rng.binomial(few, many / np.maximum(total, 1))
-    return np.asarray(np.maximum(found, draws - bad), dtype=np.int64)
+    successes = rng.binomial(few, many / np.maximum(total, 1))
+    return np.asarray(np.maximum(successes, draws - bad), dtype=np.int64)
 
 
 def _canonical_probes(pilot: Pilot) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -160,8 +161,8 @@ def _canonical_probes(pilot: Pilot) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     if pilot.labels is None:
         return np.lexsort(counts[::-1]), np.arange(pilot.n_probes)
     key = np.zeros(pilot.n_probes, np.uint64)
-    for part in counts:
-        key = _mixed(key * np.uint64(3) + _mixed(part))
+    for count in counts:
+        key = _mixed(key * np.uint64(3) + _mixed(count))
     of_class = _sums(pilot.labels, key, len(pilot.class_names))[pilot.labels]
     # Classes of the same key have the same probes, and are kept apart by their number.
     order = np.lexsort((*counts[::-1], pilot.labels, of_class))
@@ -183,7 +184,7 @@ class Refit:
     Attributes
     ----------
     curve : ndarray
-        Accuracy forecast on the grid.
+        What is forecast on the grid.
     stated : ndarray or None
         Error that the method states there; see `Extrapolator.stated_error`.
     n_probes : int
@@ -203,10 +204,10 @@ class Refits:
     ----------
     n_classes : int
         How many classes each refit saw.
-    made : tuple of Refit
+    fits : tuple of Refit
         Those that worked.
     curves : ndarray of shape (refits, points of the grid)
-        Accuracy forecast by each of them.
+        What each of them forecasts.
     n_failed : int
         How many refits the method refused.
     reason : str or None
@@ -214,7 +215,7 @@ class Refits:
     """
 
     n_classes: int
-    made: tuple[Refit, ...]
+    fits: tuple[Refit, ...]
     curves: Floats
     n_failed: int = 0
     reason: str | None = None
@@ -267,6 +268,7 @@ def refits(
     sizes_and_repeats: Sequence[tuple[int, int]],
     grid: Any,
     *,
+    metric: Metric = ACCURACY,
     random_state: int = 0,
     n_jobs: int | None = None,
     order: Any = None,
@@ -289,6 +291,8 @@ def refits(
         How many classes, and how many random subsets of so many.
     grid : sequence of int
         Numbers of classes at which the curves are wanted.
+    metric : Metric
+        What is forecast, accuracy by default.
     random_state : int
         Seed.
     n_jobs : int, optional
@@ -338,7 +342,7 @@ def refits(
     ]
     calls = (
         delayed(_refit)(
-            estimator, sampler.draw(size, _rng(seed, size, repeat)), points, os.getpid()
+            estimator, sampler.draw(size, _rng(seed, size, repeat)), points, metric, os.getpid()
         )
         for _, size, repeat in todo
     )
@@ -347,12 +351,12 @@ def refits(
     if todo:
         report(TASK, 0, len(todo))
     with workers.one_blas_thread():
-        for done, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
-            outcomes[todo[done - 1][0]].append(outcome)
-            report(TASK, done, len(todo))
+        for n_finished, outcome in enumerate(_in_parallel(n_jobs, calls), start=1):
+            outcomes[todo[n_finished - 1][0]].append(outcome)
+            report(TASK, n_finished, len(todo))
     sizes = tuple(
-        _gathered(size, found, refusal, len(points))
-        for (size, _), found, refusal in zip(plan, outcomes, refusals, strict=True)
+        _gather(size, of_size, refusal, len(points))
+        for (size, _), of_size, refusal in zip(plan, outcomes, refusals, strict=True)
     )
     return Subsamples(points, sizes, sampler.shared_rivals)
 
@@ -364,8 +368,8 @@ def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]
     while len(grid) < POINTS:
         grid = np.unique(np.geomspace(2, largest, number).round())
         number += POINTS
-    kept = [k for k in asked if k >= 2]
-    return np.unique(np.concatenate([grid, [n_classes, largest, *kept]])).astype(np.int64)
+    above_one = [k for k in asked if k >= 2]
+    return np.unique(np.concatenate([grid, [n_classes, largest, *above_one]])).astype(np.int64)
 
 
 def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any = None) -> Sampler:
@@ -405,9 +409,9 @@ class SharedRivals:
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return the pilot of `size` random classes."""
         n_sources = share_of(self.n_sources, size, self.pilot.n_classes)
-        drawn = rng.choice(self.n_sources, n_sources, replace=False)
+        sources = rng.choice(self.n_sources, n_sources, replace=False)
         others = rng.choice(len(self.others), size - n_sources, replace=False)
-        return self.pilot.subset(np.concatenate([self.sources[drawn], self.others[others]]))
+        return self.pilot.subset(np.concatenate([self.sources[sources], self.others[others]]))
 
     def refusal(self, size: int) -> None:
         """Return None: any subset says something."""
@@ -458,35 +462,39 @@ def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
     return workers(calls)
 
 
-def _refit(estimator: Extrapolator, pilot: Pilot, grid: Ints, parent: int) -> Refit | str:
+def _refit(
+    estimator: Extrapolator, pilot: Pilot, grid: Ints, metric: Metric, parent: int
+) -> Refit | str:
     """Return what a method says of a pilot, or why it says nothing."""
     # Warning filters are shared by all threads of a process, so that only a worker may set them.
     # An empty context keeps warnings and progress from those who listen to the whole.
     with _quiet(os.getpid() != parent), workers.one_blas_thread():
-        return Context().run(_fitted, estimator, pilot, grid)
+        return Context().run(_fit_and_forecast, estimator, pilot, grid, metric)
 
 
-def _fitted(estimator: Extrapolator, pilot: Pilot, grid: Ints) -> Refit | str:
+def _fit_and_forecast(
+    estimator: Extrapolator, pilot: Pilot, grid: Ints, metric: Metric
+) -> Refit | str:
     try:
         with silence():
             fit = clone(estimator).fit(pilot)
-            curve = np.asarray(fit.predict(grid), dtype=np.float64)
+            curve = np.asarray(fit.value(grid, metric), dtype=np.float64)
     except HeadcountError as error:
         return str(error)
     if not np.isfinite(curve).all():
         return "it gave a forecast that is not a number."
-    return Refit(curve, fit.stated_error(grid / pilot.n_classes), pilot.n_probes)
+    return Refit(curve, fit.stated_error(grid / pilot.n_classes, metric), pilot.n_probes)
 
 
-def _gathered(
+def _gather(
     size: int, outcomes: Sequence[Refit | str], refusal: str | None, n_points: int
 ) -> Refits:
-    made = tuple(found for found in outcomes if not isinstance(found, str))
-    reasons = Counter(found for found in outcomes if isinstance(found, str))
+    fits = tuple(outcome for outcome in outcomes if not isinstance(outcome, str))
+    reasons = Counter(outcome for outcome in outcomes if isinstance(outcome, str))
     most = max(sorted(reasons), key=reasons.__getitem__) if reasons else refusal
-    curves = np.array([one.curve for one in made], dtype=np.float64).reshape(len(made), n_points)
+    curves = np.array([fit.curve for fit in fits], dtype=np.float64).reshape(len(fits), n_points)
     curves.flags.writeable = False
-    return Refits(size, made, curves, reasons.total(), most)
+    return Refits(size, fits, curves, reasons.total(), most)
 
 
 @contextmanager

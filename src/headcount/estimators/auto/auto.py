@@ -15,6 +15,7 @@ from headcount.estimators.auto.projection import closest_law, reference_law
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.shared.likelihood import effective_classes
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import counted
 
@@ -86,12 +87,13 @@ class Auto(Extrapolator):
     def __init__(self, *, use_scores: bool = True) -> None:
         self.use_scores = use_scores
 
-    def stated_error(self, ratio: Any) -> Floats | None:
+    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
         """Return the error that the networks expect at k / K, as standard deviations of log odds.
 
-        Past the largest ratio they know it goes on growing as it did at the end.
+        Past the largest ratio they know it goes on growing as it did at the end. Of other metrics
+        than accuracy they have learned nothing.
         """
-        if self.ratios_ is None or self.spread_ is None:
+        if self.ratios_ is None or self.spread_ is None or metric != ACCURACY:
             return None
         at, known = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
         slope = (self.spread_[-1] - self.spread_[-2]) / (known[-1] - known[-2])

@@ -1,6 +1,6 @@
 """Average risk: what mistakes cost, for any cost and any prior (paper 004)."""
 
-from headcount.questions.risk.answers import RiskCurve, RiskForecast
+from headcount.questions.risk.answers import RiskForecast
 from headcount.questions.risk.cost_files import load_cost
 from headcount.questions.risk.costs import Cost, as_cost
 from headcount.questions.risk.covariance import curve_covariance
@@ -13,7 +13,6 @@ from headcount.questions.risk.tasks import task_normalised_risk
 __all__ = [
     "Cost",
     "ObservedRisk",
-    "RiskCurve",
     "RiskForecast",
     "as_cost",
     "as_priors",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.checks import Check, finding
+from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.errors import ParameterError, UnsupportedError
-from headcount.questions.forecast import SCHEMA
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
 from headcount.questions.risk.observed import ObservedRisk
 from headcount.support import validation
 from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
-from headcount.support.words import OURS, Nouns, counted, percent
+from headcount.support.serialise import SCHEMA, write_json
+from headcount.support.words import OURS, Nouns
 from headcount.support.workers import doing
 from headcount.uncertainty.asymptotics import asymptotic_interval
 
@@ -37,18 +36,18 @@ class RiskFit(Sensitive, Protocol):
         """Fitted risk among k classes."""
 
 
-@dataclass(frozen=True)
-class RiskCurve:
-    """Risk against classes: observed up to the pilot's size, forecast beyond.
+class AverageCost:
+    """The values of a risk curve: what a mistake costs on average, in the units of the costs."""
 
-    `lower` and `upper` are None where the pilot does not allow intervals.
-    """
+    label = "average cost"
 
-    classes: NDArray[np.int64]
-    risk: Floats
-    region: NDArray[np.str_]
-    lower: Floats | None = None
-    upper: Floats | None = None
+    def write(self, value: float) -> str:
+        """Return a cost as people read it."""
+        return f"{value:.3g}"
+
+    def write_range(self, lower: float, upper: float) -> str:
+        """Return an interval of costs as people read it."""
+        return f"{lower:.3g} to {upper:.3g}"
 
 
 class RiskForecast:
@@ -70,12 +69,12 @@ class RiskForecast:
         What the pilot itself says, up to its own size.
     fit : MixtureFit, PricedFit or PolynomialFit
         The fitted conditional cost.
-    curve : RiskCurve
+    curve : Curve
         Risk against classes, with its interval.
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
-        What was said on the way.
+        Warnings on the way.
     nouns : Nouns
         What classes and probes are called in words.
     """
@@ -106,7 +105,7 @@ class RiskForecast:
         self.nouns = nouns
         self._delta = delta
         self.checks = tuple(_gap(observed, fit, 1e-9 * largest_cost))
-        self.curve = self._curve()
+        self.curve = self._work_out(curve_classes(self.n_classes, classes))
 
     # -- questions ------------------------------------------------------------------------------
 
@@ -151,35 +150,47 @@ class RiskForecast:
         counts = np.atleast_1d(validation.class_counts(k)).ravel()
         return self.fit.at, *self.fit.slopes(counts)
 
+    def table(self, k: Any) -> Curve:
+        """Return a row for each number of classes: risk, limits and region."""
+        classes = np.unique(validation.class_counts(k)).astype(np.int64)
+        region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
+        lower, upper = self._limits(classes)
+        return Curve(classes, self.risk(classes), region, lower, upper, AverageCost())
+
+    @property
+    def answer(self) -> Curve:
+        """The rows that were asked for, and that of the pilot's own size."""
+        return self.table([self.n_classes, *self.classes])
+
     # -- ways out -------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the command line prints as JSON."""
-        asked = np.array(self.classes)
-        inside = np.unique(np.append(asked[asked <= self.n_classes], self.n_classes))
+        answer = self.answer
         return {
             "schema": SCHEMA,
+            "metric": answer.quantity.label,
             "n_classes": self.n_classes,
             "n_probes": self.n_probes,
             "method": self.method,
             "confidence": self.confidence,
-            "observed": self._points(inside),
-            "forecast": self._points(asked[asked > self.n_classes]),
+            "observed": answer.rows(OBSERVED),
+            "forecast": answer.rows(FORECAST),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
         }
 
     def to_json(self) -> str:
         """Return the answers as JSON; never NaN or Infinity."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return write_json(self.to_dict())
 
     def to_frame(self) -> Any:
         """Return the curve as a pandas DataFrame."""
-        return as_frame(self._columns())
+        return as_frame(self.curve.columns())
 
     def to_csv(self) -> str:
         """Return the curve as CSV text."""
-        return as_csv(self._columns())
+        return as_csv(self.curve.columns())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecast as .json or .csv."""
@@ -194,7 +205,8 @@ class RiskForecast:
 
     def sentences(self) -> list[str]:
         """Return the answer in words, one sentence for each number of classes asked about."""
-        return [self.nouns.rename(self._sentence(k)) for k in self.classes]
+        lines = self.table(self.classes).sentences(self.confidence)
+        return [self.nouns.rename(line) for line in lines]
 
     def __repr__(self) -> str:
         title = (
@@ -210,42 +222,15 @@ class RiskForecast:
     # -- inner workings -------------------------------------------------------------------------
 
     @doing("Working out the curve and its limits")
-    def _curve(self) -> RiskCurve:
-        classes = curve_classes(self.n_classes, self.classes)
-        region = np.where(classes <= self.n_classes, "observed", "forecast")
-        curve = RiskCurve(classes, self.risk(classes), region, *self._bounds(classes))
-        for array in (curve.classes, curve.risk, curve.region, curve.lower, curve.upper):
-            if array is not None:
-                array.flags.writeable = False
-        return curve
+    def _work_out(self, classes: NDArray[np.int64]) -> Curve:
+        return self.table(classes)
 
-    def _bounds(self, classes: NDArray[np.int64]) -> tuple[Floats, Floats] | tuple[None, None]:
+    def _limits(self, classes: NDArray[np.int64]) -> tuple[Floats, Floats] | tuple[None, None]:
         """Interval of the curve; nothing where the pilot is too small or too large for one."""
         try:
             return self.interval(classes)
         except UnsupportedError:
             return None, None
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        columns: dict[str, NDArray[Any]] = {"classes": self.curve.classes, "risk": self.curve.risk}
-        if self.curve.lower is not None and self.curve.upper is not None:
-            columns |= {"lower": self.curve.lower, "upper": self.curve.upper}
-        return columns | {"region": self.curve.region}
-
-    def _points(self, classes: NDArray[np.int64]) -> list[dict[str, Any]]:
-        columns = self._columns()
-        at = np.searchsorted(self.curve.classes, classes)
-        names = [name for name in columns if name != "region"]
-        return [{name: columns[name][i].item() for name in names} for i in at]
-
-    def _sentence(self, k: int) -> str:
-        notes = ["measured"] if k <= self.n_classes else []
-        if self.curve.lower is not None and self.curve.upper is not None:
-            at = int(np.searchsorted(self.curve.classes, k))
-            within = f"{self.curve.lower[at]:.3g} to {self.curve.upper[at]:.3g}"
-            notes.append(f"{percent(self.confidence)} interval {within}")
-        said = f" ({', '.join(notes)})" if notes else ""
-        return f"At {counted(k, 'class')}: {float(self.risk(k)):.3g}{said}."
 
 
 def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Check]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from headcount.pilot.loading import safe_arrays
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.costs import Cost, as_cost
 from headcount.support import validation
+from headcount.support.serialise import parse_json
 
 LAYOUTS = "cost; left + right; or what scipy.sparse.save_npz writes"
 
@@ -58,24 +58,12 @@ def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:
     )
 
 
-def json_object(path: Path, what: str) -> dict[str, Any]:
-    """Read a file that holds one JSON object, no key of which may be there twice."""
-    text = safe_arrays.read_text(path)
-    try:
-        held = json.loads(text, object_pairs_hook=lambda p: validation.once_each(p, path.name))
-    except DataError:
-        raise
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path.name} is not JSON (line {error.lineno}: {error.msg}); write it again."
-        ) from error
-    except RecursionError as error:
-        raise DataError(f"{path.name} is nested too deeply to be read.") from error
-    except ValueError as error:  # Python refuses to read thousands of digits
-        raise DataError(f"{path.name} holds a number that is too long; write it again.") from error
-    if not isinstance(held, dict):
-        raise DataError(f"{path.name} must hold one JSON object, {what}.")
-    return held
+def json_object(path: Path, shape: str) -> dict[str, Any]:
+    """Read a file that holds one JSON object; `shape` says in an error what it should look like."""
+    value = parse_json(safe_arrays.read_text(path), path.name)
+    if not isinstance(value, dict):
+        raise DataError(f"{path.name} must hold one JSON object, {shape}.")
+    return value
 
 
 def _from_npz(members: Members, path: Path, pilot: Pilot) -> Any:

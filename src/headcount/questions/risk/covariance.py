@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import UnsupportedError
+from headcount.metrics import ACCURACY
+from headcount.metrics.hypergeometric import fill_place_chances
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
+from headcount.questions.risk import jackknife_kernels as loops
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import Cost, as_cost
 from headcount.questions.risk.priors import prior_weights
 from headcount.questions.risk.ranks import RULES
 from headcount.support.grids import class_counts_within
-from headcount.uncertainty.jackknife import Jackknife, Rivals, refuse_unlisted
+from headcount.uncertainty.jackknife import Jackknife, MetricJackknife, refuse_unlisted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ENTRY_BYTES = 13
+NEGLIGIBLE = 1e-13  # chance of all places after one that are not looked at
 
 
 def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:
@@ -73,9 +78,95 @@ def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Flo
 def risk_jackknife(pilot: Pilot, cost: Cost, priors: Any = None) -> Jackknife:
     """Return the jackknife of the risk at a cost, with the true class drawn from priors."""
     refuse_unlisted(pilot)
-    rivals = None if cost.is_zero_one else ranked_rivals(pilot, cost)
     weights = None if priors is None else prior_weights(pilot, priors)
-    return Jackknife(pilot, rivals, weights)
+    if cost.is_zero_one:
+        return ErrorJackknife(pilot, ACCURACY, weights)
+    return CostJackknife(pilot, ranked_rivals(pilot, cost), weights)
+
+
+class ErrorJackknife(MetricJackknife):
+    """The risk where every mistake costs one: what is missing to an accuracy of one."""
+
+    def without_one(self, counts: Ints) -> Floats:
+        """Return the error rate without each class (row), at numbers of classes up to K - 1."""
+        return 1 - super().without_one(counts)
+
+    def without_two(self, k: int, chosen: NDArray[np.intp]) -> Floats:
+        """Return the error rate at k without each pair of the chosen classes."""
+        return 1 - super().without_two(k, chosen)
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """For each probe the classes that can be taken for the true one, best first.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (n_probes + 1,)
+        Probe i owns the entries ``start[i]`` to ``start[i + 1]``.
+    classes : ndarray of int32
+        The classes; those that tie with the true one are last.
+    costs : ndarray of float64
+        What taking each of them costs.
+    fresh : ndarray of bool
+        Whether a group of equal scores starts here.
+    tied : ndarray of int64
+        For each probe, how many of its last rivals are in random order with the true class.
+    """
+
+    start: Ints
+    classes: NDArray[np.int32]
+    costs: Floats
+    fresh: NDArray[np.bool_]
+    tied: Ints
+
+    @property
+    def longest(self) -> int:
+        """Largest number of rivals of one probe; at least one, to make room."""
+        return max(1, int(np.diff(self.start).max()))
+
+
+class CostJackknife(Jackknife):
+    """The risk with one or two classes left out, where mistakes have different costs.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        What was measured.
+    rivals : Rivals
+        Which classes can be taken for the true one, and what that costs.
+    weights : ndarray, optional
+        Weight of each probe, by default the pilot's own.
+    """
+
+    def __init__(self, pilot: Pilot, rivals: Rivals, weights: Floats | None = None) -> None:
+        super().__init__(pilot, weights)
+        self.rivals = rivals
+
+    def _add_without_one(self, k: int, every: Floats, own: Floats, change: Floats) -> None:
+        loops.delete_one(*self._probes(), *self._places(k, 1), every, own, change)
+
+    def _add_without_two(self, k: int, number: Ints, *sums: Floats) -> None:
+        loops.delete_two(*self._probes(), *self._places(k, 2), number, *sums)
+
+    def _rivals_that_matter(self, k: int) -> Floats:
+        lengths = np.diff(self.rivals.start).astype(np.float64)
+        return np.minimum(lengths, self._places(k, 2)[2])
+
+    def _places(self, k: int, missing: int) -> tuple[Floats, Floats, int]:
+        """Sum the chances of the places before each one; sum those sums; say which matter."""
+        n_classes = self.n_classes - missing
+        chances = np.zeros(self.n_classes)
+        fill_place_chances(k, n_classes, chances[: n_classes - 1])
+        sums = np.concatenate([[0.0], np.cumsum(chances)])
+        later = np.cumsum(chances[::-1])[::-1]
+        # Those that move up by two places matter, too.
+        return sums, np.cumsum(sums), int((later > NEGLIGIBLE).sum()) + 2
+
+    def _probes(self) -> tuple[Any, ...]:
+        rivals = self.rivals
+        probes = (rivals.start, rivals.classes, rivals.costs, rivals.fresh, rivals.tied)
+        return (*probes, self.labels, self.weights, rivals.longest)
 
 
 def standard_errors(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floats:

@@ -1,0 +1,120 @@
+r"""Metric: what is expected of the number of rivals that score above a probe's mark.
+
+A probe's *mark* is the score of its true class. Of the k - 1 rivals that it meets among k classes,
+X score above the mark: X is hypergeometric where they are drawn from the n = K - 1 rivals of a
+pilot, of which l beat the probe, and Binomial(k - 1, 1 - U) where they are drawn from all classes.
+A metric is the expectation of some function of X,
+
+.. math:: E[g(X)], \qquad X \sim \mathrm{Hypergeometric}(n, l, k - 1)
+          \quad\text{or}\quad X \sim \mathrm{Binomial}(k - 1, 1 - U).
+
+Everything after this room (the observed curve, laws, resampling, the jackknife, back-tests,
+intervals, answers, pictures, pages and the command line) takes a metric and does not ask which.
+A new metric is a class derived from `Metric` and a line in `headcount.metrics.resolve_metric`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headcount.support.words import percent, percent_range
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Nodes(Protocol):
+    """What a metric reads of a law of favorability: weights on nodes of p = 1 - U."""
+
+    @property
+    def p(self) -> Floats:
+        """Nodes, ascending."""
+
+    @property
+    def weights(self) -> Floats:
+        """Their weights, which sum to one."""
+
+    @property
+    def log_u(self) -> Floats:
+        """log(1 - p), very low where p is one."""
+
+
+class Metric(ABC):
+    """What is measured among k classes, as a share from 0 to 1 that falls as classes are added.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in options and data: ``"accuracy"``, ``"top-5"``.
+    label, loss_label : str
+        What an axis is called that shows it, or shows what is missing to one.
+    better : {"higher", "lower"}
+        Which of two values is the better one.
+    range : tuple of float
+        Lowest and highest value.
+    certain : int
+        Up to so many classes it is at its best, whatever the scores are.
+    """
+
+    better: ClassVar[Literal["higher", "lower"]] = "higher"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    name: str
+    label: str
+    loss_label: str
+    certain: int
+
+    @abstractmethod
+    def of_losses(self, losses: Ints, weights: Floats, n_rivals: int, k: int) -> float:
+        """Return the exact mean over probes, and over all sets of k - 1 of their rivals.
+
+        Parameters
+        ----------
+        losses, weights : ndarray
+            How many rivals beat the probes, ascending, and the weight of each.
+        n_rivals : int
+            How many rivals each probe met.
+        k : int
+            Number of classes, up to ``n_rivals + 1``.
+        """
+
+    @abstractmethod
+    def of_each(self, losses: Ints, n_rivals: int, k: int) -> Floats:
+        """Return what `of_losses` averages: the expectation for each number of losses."""
+
+    @abstractmethod
+    def of_law(self, law: Nodes, k: Any) -> Floats:
+        """Return the expectation among k classes under a law of favorability."""
+
+    @abstractmethod
+    def limit(self, law: Nodes) -> float:
+        """Return what remains under a law however many classes there are."""
+
+    @abstractmethod
+    def guess(self, k: Any) -> Floats:
+        """Return what choosing at random among k classes would give."""
+
+    @abstractmethod
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes."""
+
+    def write(self, value: float) -> str:
+        """Return a value as people read it."""
+        return percent(value)
+
+    def write_range(self, lower: float, upper: float) -> str:
+        """Return an interval as people read it."""
+        return percent_range(lower, upper)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metric) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"Metric({self.name!r})"
