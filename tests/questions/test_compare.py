@@ -11,12 +11,12 @@ from compared_pilots import QUICK, two_systems
 from headcount import ParameterError, Pilot, compare, simulate
 from headcount.estimators import ProbitNormal
 from headcount.questions.compare import (
-    _crossing,
-    _Gap,
-    _normal_pairs,
-    _shared_error,
-    _Shares,
+    Gap,
+    Without,
     are_paired,
+    last_crossing,
+    normal_pairs,
+    shared_error,
 )
 from headcount.simulate import theory
 
@@ -33,8 +33,9 @@ def scores_of(pilot):
 def gap(middles, errors, correlation):
     """Two systems, on the scale log(-log(1 - A))."""
     n = np.shape(middles)[1]
-    return _Gap(
+    return Gap(
         np.full(n, 100),
+        1,
         np.asarray(middles),
         np.asarray(errors),
         np.broadcast_to(correlation, n),
@@ -43,7 +44,7 @@ def gap(middles, errors, correlation):
 
 
 def test_the_lattice_is_as_good_as_normal_pairs():
-    one, two = _normal_pairs()
+    one, two = normal_pairs()
     assert abs(one.mean()) < 1e-3
     assert abs(two.mean()) < 1e-3
     assert one.var() == pytest.approx(1, abs=0.005)
@@ -95,7 +96,7 @@ def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
 
 def test_heavier_tails_widen_intervals_and_temper_chances():
     plain = gap([[1.0], [0.5]], [[0.3], [0.2]], 0.0)
-    heavy = _Gap(*list(vars(plain).values())[:4], lambda level: 2 * ndtri((1 + level) / 2))
+    heavy = Gap(*list(vars(plain).values())[:5], lambda level: 2 * ndtri((1 + level) / 2))
     assert np.diff(heavy.interval(0.9), axis=0) > 1.8 * np.diff(plain.interval(0.9), axis=0)
     assert 0.5 < heavy.chance()[0] < plain.chance()[0]
 
@@ -136,11 +137,11 @@ def test_the_correlation_of_errors_follows_the_formula():
     rng = np.random.default_rng(0)
     grid, inside = np.array([2, 9, 19, 20, 30, 40, 400]), np.array([2, 19])
     shares = [
-        _Shares({}, inside, rng.normal(size=(20, 2)), rng.normal(size=(12, 7))) for _ in range(2)
+        Without({}, inside, rng.normal(size=(20, 2)), rng.normal(size=(12, 7))) for _ in range(2)
     ]
-    near = [np.corrcoef(*(held.without_one[:, i] for held in shares))[0, 1] for i in range(2)]
+    near = [np.corrcoef(*(held.each[:, i] for held in shares))[0, 1] for i in range(2)]
     halves = [np.corrcoef(*(held.halves[:, i] for held in shares))[0, 1] for i in range(7)]
-    found = _shared_error(*shares, grid)
+    found = shared_error(*shares, grid)
     assert found[[0, 2, 3]] == pytest.approx([near[0], near[1], near[1]])
     # 12 halves are worth 9 on Fisher's scale, the correlation at K four more.
     far = (9 * np.arctanh(halves) + 4 * np.arctanh(near[1])) / 13
@@ -219,32 +220,32 @@ def test_a_crossing_is_found_to_the_class_and_its_interval_is_where_the_band_hol
     pair[1].accuracy = lambda k: 0.9 - np.log10(np.asarray(k)) / 4 + 0.0
     difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
     # 1 - y^2 = 0.9 - y, so y = (1 + sqrt(1.4)) / 2 > 1: no crossing, the first is ahead.
-    assert _crossing(("A", "B"), pair, grid, difference, None, None) is None
+    assert last_crossing(("A", "B"), pair, grid, difference, None, None) is None
     pair[1].accuracy = lambda k: 1.1 - np.log10(np.asarray(k)) / 4
     difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
     # 1 - y^2 = 1.1 - y: y = (1 -+ sqrt(0.6)) / 2, of which the second is the last crossing.
     last = 10 ** (4 * (1 + math.sqrt(0.6)) / 2)
-    found = _crossing(("A", "B"), pair, grid, difference, difference - 0.05, difference + 0.05)
+    found = last_crossing(("A", "B"), pair, grid, difference, difference - 0.05, difference + 0.05)
     assert found.classes == math.floor(last)
     assert (found.before, found.after) == ("A", "B")
     # The band holds zero where |y - y^2 - 0.1| < 0.05; solved for again.
     ends = [10 ** (4 * (1 + math.sqrt(1 - 4 * (0.1 + s))) / 2) for s in (0.05, -0.05)]
     assert found.lower == pytest.approx(ends[0], rel=0.02)
     assert found.upper == pytest.approx(ends[1], rel=0.02)
-    turned = _crossing(
+    turned = last_crossing(
         ("B", "A"), pair[::-1], grid, -difference, -difference - 0.05, -difference + 0.05
     )
     assert turned == found
-    wide = _crossing(("A", "B"), pair, grid, difference, difference - 9, difference + 9)
+    wide = last_crossing(("A", "B"), pair, grid, difference, difference - 9, difference + 9)
     assert (wide.classes, wide.lower, wide.upper) == (found.classes, None, None)
-    none = _crossing(("A", "B"), pair, grid, difference, None, None)
+    none = last_crossing(("A", "B"), pair, grid, difference, None, None)
     assert (none.classes, none.lower, none.upper) == (found.classes, None, None)
 
 
 def test_curves_that_only_touch_do_not_cross():
     grid = np.array([2, 10, 100, 1000])
     difference = np.array([0.0005, -0.0005, 0.0009, -0.2])
-    assert _crossing(("A", "B"), curves(1, 2), grid, difference, None, None) is None
+    assert last_crossing(("A", "B"), curves(1, 2), grid, difference, None, None) is None
 
 
 # -- pairing ---------------------------------------------------------------------------------------

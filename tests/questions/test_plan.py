@@ -10,7 +10,8 @@ from scipy.special import expit, logit
 import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, simulate
-from headcount.questions.plan import FEWEST, Plan, _Model, _options, _planned
+from headcount.metrics import ACCURACY
+from headcount.questions.plan import FEWEST, Plan, WidthModel, plan_by, sufficient_sizes
 from headcount.support.words import OURS
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
@@ -18,12 +19,12 @@ Z = 1.7
 
 
 class Flat:
-    """Stands for a forecast whose accuracy does not depend on the number of classes."""
+    """Stands for a forecast whose value does not depend on the number of classes."""
 
     confidence, method, n_classes, n_probes, checks = 0.9, "flat", 100, 200, ()
-    nouns = OURS
+    nouns, metric = OURS, ACCURACY
 
-    def accuracy(self, k):
+    def value(self, k):
         return np.full(np.shape(k), 0.5)
 
 
@@ -47,13 +48,13 @@ class Doubts:
     def extrapolation(self, k):
         return self.slope * np.log10(np.maximum(np.asarray(k) / 100, 1))
 
-    def limits(self, accuracy, k, error, confidence):
+    def limits(self, value, k, error, confidence):
         assert confidence == 0.9
-        return expit(logit(accuracy) - Z * error), expit(logit(accuracy) + Z * error)
+        return expit(logit(value) - Z * error), expit(logit(value) + Z * error)
 
 
 def model(k=1000, **errors):
-    return _Model(Flat(), Doubts(**errors), k)
+    return WidthModel(Flat(), Doubts(**errors), k)
 
 
 def half_width(error, measured=None):
@@ -107,7 +108,7 @@ def test_what_is_stated_without_a_step_beyond_falls_with_the_size_of_the_pilot()
             steps = np.log10(np.maximum(np.asarray(k) / 100, 1))
             return np.where(np.asarray(k) > 100, np.hypot(0.5, self.slope * steps), 0.0)
 
-    made = _Model(Flat(), Stated(extrapolation=0.8), 1000)
+    made = WidthModel(Flat(), Stated(extrapolation=0.8), 1000)
     for size in (100, 400):
         shape = 0.4 * math.log10(1000 / size)
         expected = math.sqrt((0.2**2 + 0.5**2) * 100 / size + shape**2)
@@ -123,7 +124,7 @@ def test_a_larger_pilot_shows_accuracies_that_this_one_cannot():
     """Half a percent right is less than half of one in four probes; with many it is measured."""
     made = forecast(Pilot.from_losses([0, 1, 0, 1], 4), classes=[1000], method="probit-normal")
     assert 0 < made.accuracy(1000) < 0.125
-    wide = _Model(made, made.uncertainty, 1000)
+    wide = WidthModel(made, made.uncertainty, 1000)
     lower, upper = made.interval(1000)
     assert lower == 0
     assert wide.half_width(4, 1.0) == pytest.approx(float(upper - lower) / 2)
@@ -136,12 +137,14 @@ def test_the_pilot_at_hand_has_the_interval_of_its_forecast():
     made = forecast(pilot, classes=[20, 40, 200], method="no-change")
     for k in (20, 40, 200):
         lower, upper = made.interval(k)
-        found = _Model(made, made.uncertainty, k).half_width(40, made.uncertainty.probes_per_class)
+        found = WidthModel(made, made.uncertainty, k).half_width(
+            40, made.uncertainty.probes_per_class
+        )
         assert found == pytest.approx((upper - lower) / 2)
 
 
 def test_where_the_error_comes_from_adds_up():
-    found = _planned(model(k=10_000, extrapolation=0.2, by_probes=0.25), 0.05, None)
+    found = plan_by(model(k=10_000, extrapolation=0.2, by_probes=0.25), 0.05, None)
     shares = (found.class_share, found.probe_share, found.extrapolation_share)
     assert shares == pytest.approx((0.375, 0.125, 0.5))
     assert found.half_width_now == pytest.approx(half_width(0.2 * math.sqrt(2), 0.2))
@@ -151,7 +154,7 @@ def test_where_the_error_comes_from_adds_up():
 
 
 def test_more_probes_of_each_class_need_fewer_classes():
-    found = _options(model(by_probes=0.5), half_width(0.05), 2.0)
+    found = sufficient_sizes(model(by_probes=0.5), half_width(0.05), 2.0)
     assert [option.probes_per_class for option in found] == [1, 2, 5, 10, 20]
     classes = [option.classes for option in found]
     assert classes == sorted(classes, reverse=True)
@@ -163,7 +166,7 @@ def test_more_probes_of_each_class_need_fewer_classes():
 
 
 def test_what_probes_bring_is_not_guessed():
-    found = _planned(model(by_probes=0.0, per_class=1.0), half_width(0.05), 7.0)
+    found = plan_by(model(by_probes=0.0, per_class=1.0), half_width(0.05), 7.0)
     assert found.classes == pytest.approx(1600, abs=1)
     assert [option.probes_per_class for option in found.options] == [7.0]
     assert "assumed they bring nothing" in found.notes[0]
@@ -172,24 +175,24 @@ def test_what_probes_bring_is_not_guessed():
 def test_copies_of_probes_bring_nothing():
     made = model(by_probes=0.0)
     made.u.told_apart = True  # classes have several probes, all of the same fate
-    assert "always right or wrong together" in _planned(made, half_width(0.05), 2.0).notes[0]
+    assert "always right or wrong together" in plan_by(made, half_width(0.05), 2.0).notes[0]
 
 
 def test_what_cannot_be_reached_is_said():
-    found = _planned(model(sampling=1.0, by_probes=0.5), 1e-5, None)
+    found = plan_by(model(sampling=1.0, by_probes=0.5), 1e-5, None)
     assert (found.classes, found.options) == (None, ())
     assert "Not even 10,000,000 classes with 2 probes each" in found.sentences()[1]
     read_json(found.to_json())
 
 
 def test_more_classes_than_asked_about_are_explained():
-    found = _planned(model(k=1000, by_probes=0.5), half_width(0.02), None)
+    found = plan_by(model(k=1000, by_probes=0.5), half_width(0.02), None)
     assert found.classes > 1000
     assert "more than the 1,000 classes asked about" in found.notes[-1]
 
 
 def test_words():
-    found = _planned(model(by_probes=0.5), half_width(0.05), None)
+    found = plan_by(model(by_probes=0.5), half_width(0.05), None)
     assert repr(found).splitlines() == [
         "Plan for accuracy at 1,000 classes within 2.1 points",
         "  Now, from 100 classes, accuracy at 1,000 is forecast as 50% and known to within 8.4 points "
@@ -199,12 +202,12 @@ def test_words():
         "over all sets of so many, and one set is not enough to know it so well.",
     ]
     assert found._repr_html_().startswith("<div><strong>Plan for accuracy")
-    enough = _planned(model(by_probes=0.5), 0.2, None)
+    enough = plan_by(model(by_probes=0.5), 0.2, None)
     assert enough.sentences()[1].startswith("That is enough: about")
 
 
 def test_ways_out():
-    found = _planned(model(by_probes=0.5), half_width(0.05), None)
+    found = plan_by(model(by_probes=0.5), half_width(0.05), None)
     held = read_json(found.to_json())
     assert held == json.loads(json.dumps(found.to_dict()))
     assert (held["schema"], held["k"], held["classes"]) == (1, 1000, found.classes)
@@ -284,7 +287,7 @@ def test_bad_options_are_refused(small, changed, message):
 
 def test_no_error_at_all_is_nothing_to_plan_by():
     with pytest.raises(UnsupportedError, match="no error at all"):
-        _planned(model(sampling=0.0), 0.05, None)
+        plan_by(model(sampling=0.0), 0.05, None)
 
 
 # -- the command -----------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def test_readable_answer():
     result = forecast_training(on_a_curve(), [300, 5000], [8, 16])
     text = repr(result)
     lines = text.split("\n  ")
-    assert lines[0] == "Forecast from 300 classes at training sizes 1, 2, 4, 8"
+    assert lines[0] == "Forecast of accuracy from 300 classes at training sizes 1, 2, 4, 8"
     measured = percent(float(result.accuracy(300, 8)))
     assert lines[1] == f"At 300 classes and training size 8: {measured} (measured)."
     forecast = percent(float(result.accuracy(5000, 16)))
@@ -272,17 +272,35 @@ def test_readable_answer():
     assert result._repr_html_().count("<li>") == 6
 
 
+def test_another_metric_is_that_of_the_same_laws():
+    pilots = on_a_curve()
+    result = forecast_training(pilots, [100, 5000], [8, 16], metric="top-5")
+    assert result.law == forecast_training(pilots, [100, 5000], [8, 16]).law
+    assert result.value(100, 8) == headcount.observe(pilots[8]).top(5, 100)
+    assert result.value(5000, 16) == result.law.at(16).top(5, 5000)
+    assert result.accuracy(5000, 16) == result.law.at(16).accuracy(5000) < result.value(5000, 16)
+    assert result.limit(5000) == result.law.at(math.inf).top(5, 5000)
+    last = result.backtest
+    np.testing.assert_array_equal(last.observed, headcount.observe(pilots[8]).top(5, last.classes))
+    np.testing.assert_array_equal(last.unchanged, headcount.observe(pilots[4]).top(5, last.classes))
+    smaller = {size: pilot for size, pilot in pilots.items() if size < 8}
+    law = forecast_training(smaller, 300, 8).law.at(8)
+    np.testing.assert_array_equal(last.forecast, law.top(5, last.classes))
+    assert repr(result).startswith("Forecast of top-5 accuracy from 300 classes")
+    assert json.loads(result.to_json())["metric"] == "top-5"
+
+
 def test_frame_and_json_hold_all_answers():
     result = forecast_training(on_a_curve(), [100, 5000], 16)
     frame = result.to_frame()
-    assert list(frame.columns) == ["training_size", "classes", "accuracy", "region"]
+    assert list(frame.columns) == ["training_size", "classes", "value", "region"]
     assert len(frame) == 5 * 3  # sizes 1, 2, 4, 8, 16 at 100, 300 and 5,000 classes
     for row in frame.itertuples():
-        assert row.accuracy == float(result.accuracy(row.classes, row.training_size))
+        assert row.value == float(result.value(row.classes, row.training_size))
         measured = row.classes <= 300 and row.training_size <= 8
         assert row.region == ("observed" if measured else "forecast")
     held = json.loads(result.to_json(), parse_constant=pytest.fail)
-    assert held["accuracy"] == frame.to_dict("records")
+    assert held["values"] == frame.to_dict("records")
     assert held["n_probes"][3] == {"training_size": 8, "probes": 2000}
     again = TrainingLaw(**held["model"])
     np.testing.assert_array_equal(

@@ -39,7 +39,7 @@ from headcount.support.words import plain
 
 if TYPE_CHECKING:
     from headcount.questions.forecast import Forecast
-    from headcount.questions.gate import Baseline, Decision, Estimate
+    from headcount.questions.gate import Baseline, Decision
 
 SUITE = "headcount gate"
 # What XML 1.0 cannot hold, not even escaped.
@@ -208,7 +208,7 @@ def _judge(
     data = pilot.load()
     result = make_forecast(data, classes=numbers, **asked)
     reach = math.inf if allow_extrapolation else result.supported
-    estimates = [_estimate(result, k) for k in numbers]
+    estimates = [Estimate.of(result, k) for k in numbers]
     faults = [f"{c.message} ({c.code})" for c in result.checks if c.severity == "error"]
     decision = judge(
         estimates,
@@ -222,13 +222,6 @@ def _judge(
         notes = differences(pinned, result.method, result.n_classes, result.n_probes)
         decision = replace(decision, notes=notes)
     return result, decision
-
-
-def _estimate(result: Forecast, k: int) -> Estimate:
-    from headcount.questions.gate import Estimate
-
-    (row,) = result.table(k).rows()
-    return Estimate(k, row["value"], row["lower"])
 
 
 def _baseline(path: Path) -> Baseline:

@@ -1,7 +1,4 @@
-"""`headcount risk`: what mistakes will cost when there are many more classes.
-
-It stands outside the package `risk` so that `headcount --help` need not load that.
-"""
+"""`headcount risk`: what mistakes will cost when there are many more classes."""
 
 from __future__ import annotations
 

@@ -474,7 +474,7 @@ def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
 
 
 @dataclass(frozen=True)
-class _Without:
+class Without:
     """What a system whose classes another one shares says without some of them.
 
     `each` has a row for each class that is left out, in the order of their names, and a column for
@@ -496,10 +496,10 @@ def _leave_out(
     grid: Ints,
     random_state: int,
     n_jobs: int | None,
-) -> tuple[dict[str, _Without], tuple[str, ...]]:
+) -> tuple[dict[str, Without], tuple[str, ...]]:
     """Return what correlates systems that share their classes, and why it cannot be had."""
     probes = {name: _probes_by_class(pilot) for name, pilot in pilots.items()}
-    without: dict[str, _Without] = {}
+    without: dict[str, Without] = {}
     for name, pilot in pilots.items():
         own, half = probes[name], pilot.n_classes // 2
         shares = any(own == probes[other] for other in probes if other != name)
@@ -525,11 +525,11 @@ def _leave_out(
             reason = f"{fits.n_failed:,} of {HALVES:,} fits to halves of {plain(name)} failed"
             return {}, (f"Compared as if on other classes: {reason}: {fits.reason}",)
         halves = np.asarray(logit(np.clip(fits.curves, EDGE, 1 - EDGE)))
-        without[name] = _Without(own, inside, each, halves)
+        without[name] = Without(own, inside, each, halves)
     return without, ()
 
 
-def _shared_error(first: _Without, second: _Without, grid: Ints) -> Floats:
+def shared_error(first: Without, second: Without, grid: Ints) -> Floats:
     """Return the correlation of the errors of two systems along the curve.
 
     Up to the pilot's size from leaving out each class in turn; from twice that size on, from
@@ -564,14 +564,14 @@ def _compare(
     first: str,
     second: str,
     forecasts: Mapping[str, Forecast],
-    without: Mapping[str, _Without],
+    without: Mapping[str, Without],
     grid: Ints,
     confidence: float,
 ) -> Pair:
     own, other = without.get(first), without.get(second)
     shared, paired = np.zeros(len(grid)), False
     if own is not None and other is not None and own.probes == other.probes:
-        shared, paired = _shared_error(own, other, grid), True
+        shared, paired = shared_error(own, other, grid), True
     both = forecasts[first], forecasts[second]
     difference = both[0].value(grid) - both[1].value(grid)
     chance = lower = upper = None
@@ -580,12 +580,12 @@ def _compare(
         lower, upper = gap.interval(confidence)
         lower, upper = np.minimum(lower, difference), np.maximum(upper, difference)
         chance = gap.chance()
-    crossing = _crossing((first, second), both, grid, difference, lower, upper)
+    crossing = last_crossing((first, second), both, grid, difference, lower, upper)
     return Pair(first, second, paired, grid, difference, lower, upper, chance, crossing)
 
 
 @dataclass(frozen=True)
-class _Gap:
+class Gap:
     """Two systems along the curve, on the scale of `headcount.uncertainty.error_model`.
 
     Middles (2, points), their errors, and the correlation of these. Up to `certain` classes both
@@ -603,7 +603,7 @@ class _Gap:
         """Return quantiles of the difference of values that have normal errors there."""
         # What two errors share and what they differ by are independent, and change sides alike:
         # whoever comes first, the same pairs of errors are looked at.
-        z, errors = _normal_pairs(), self._heavier(confidence) * self.errors
+        z, errors = normal_pairs(), self._heavier(confidence) * self.errors
         shared = z[0][:, None] * np.sqrt((1 + self.correlation) / 2)
         differs = z[1][:, None] * np.sqrt((1 - self.correlation) / 2)
         first, second = (
@@ -632,7 +632,7 @@ class _Gap:
         return np.asarray(self.multiplier(confidence) / ndtri((1 + confidence) / 2))
 
 
-def _normal_pairs() -> Floats:
+def normal_pairs() -> Floats:
     """Return two normal variables, evenly spread instead of random: a Fibonacci lattice.
 
     Each pair is there with either sign of the second.
@@ -643,13 +643,13 @@ def _normal_pairs() -> Floats:
     return np.array([np.tile(first, 2), np.concatenate([second, -second])])
 
 
-def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | None:
+def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> Gap | None:
     """Return how two forecasts differ; `shared` correlates their errors."""
     errors = [made.uncertainty for made in both if made.uncertainty is not None]
     if len(errors) < len(both):
         return None
     middles = np.array([u.middle(f.value(grid), grid) for f, u in zip(both, errors, strict=True)])
-    return _Gap(
+    return Gap(
         grid,
         both[0].metric.certain,
         cloglog(middles),
@@ -659,7 +659,7 @@ def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> _Gap | 
     )
 
 
-def _crossing(
+def last_crossing(
     names: tuple[str, str],
     both: tuple[Forecast, Forecast],
     grid: Ints,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.curves.favorability import ROUND_OFF
 from headcount.errors import DataError, ParameterError
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.support.serialise import Record, reading
 from headcount.support.words import counted, percent
+
+if TYPE_CHECKING:
+    from headcount.questions.forecast import Forecast
 
 NOUN = "baseline"
 MARGIN = 0.02
@@ -26,6 +29,12 @@ class Estimate:
     classes: int
     value: float
     lower: float | None = None
+
+    @classmethod
+    def of(cls, forecast: Forecast, k: int) -> Estimate:
+        """Take what a forecast says about k classes."""
+        (row,) = forecast.table(k).rows()
+        return cls(k, row["value"], row["lower"])
 
 
 @dataclass(frozen=True)

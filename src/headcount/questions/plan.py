@@ -261,14 +261,14 @@ def plan(
             f"method {made.method} is too slow for a back-test, which a plan rests on; choose "
             "another one."
         )
-    model = _Model(made, made.uncertainty, asked)
-    return _plan(model, float(half_width), wanted)
+    model = WidthModel(made, made.uncertainty, asked)
+    return plan_by(model, float(half_width), wanted)
 
 
 # -- inner workings --------------------------------------------------------------------------------
 
 
-class _Model:
+class WidthModel:
     """How wide the interval at k will be, for pilots of any size."""
 
     def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
@@ -363,7 +363,8 @@ class _Model:
 
 
 @doing("Looking for sizes that would do")
-def _plan(model: _Model, half_width: float, per_class: float | None) -> Plan:
+def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Plan:
+    """Return the plan that a model of the interval's width leads to."""
     u, made = model.u, model.made
     if not float(u.sampling(u.n_classes)) > 0:
         raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
@@ -386,7 +387,7 @@ def _plan(model: _Model, half_width: float, per_class: float | None) -> Plan:
         extrapolation_share=shape / (sampled + shape),
         classes=classes,
         probes_per_class=wanted,
-        options=_options(model, half_width, wanted),
+        options=sufficient_sizes(model, half_width, wanted),
         notes=_notes(model, classes),
         checks=made.checks,
         nouns=made.nouns,
@@ -394,7 +395,8 @@ def _plan(model: _Model, half_width: float, per_class: float | None) -> Plan:
     )
 
 
-def _options(model: _Model, half_width: float, wanted: float) -> tuple[Option, ...]:
+def sufficient_sizes(model: WidthModel, half_width: float, wanted: float) -> tuple[Option, ...]:
+    """Return the fewest classes that will do, for several numbers of probes a class."""
     often = {wanted, *PER_CLASS} if model.by_probes > 0 else {wanted}
     options = []
     for per_class in sorted(often):
@@ -405,7 +407,7 @@ def _options(model: _Model, half_width: float, wanted: float) -> tuple[Option, .
     return tuple(options)
 
 
-def _notes(model: _Model, classes: int | None) -> tuple[str, ...]:
+def _notes(model: WidthModel, classes: int | None) -> tuple[str, ...]:
     notes = []
     if model.by_probes == 0 and model.u.told_apart:
         notes.append(

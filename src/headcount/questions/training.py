@@ -1,8 +1,7 @@
-"""Accuracy with more training data: forecasts over numbers of classes and training sizes."""
+"""More training data: a metric forecast over numbers of classes and training sizes."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
 from headcount.checks import GAP, Check, finding
+from headcount.curves.curve import FORECAST, OBSERVED
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed, observe
 from headcount.errors import (
@@ -25,12 +25,14 @@ from headcount.errors import (
 )
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.shared.likelihood import loss_likelihood
+from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.theory import probit_normal_law
 from headcount.support import validation
-from headcount.support.grids import asked_classes, warn_if_far
+from headcount.support.grids import asked_classes, round_numbers, warn_if_far
 from headcount.support.output import as_frame, as_html
-from headcount.support.words import counted, percent, points, share_of
+from headcount.support.serialise import SCHEMA, write_json
+from headcount.support.words import counted, points, share_of
 
 Floats = NDArray[np.float64]
 
@@ -70,15 +72,19 @@ class TrainingLaw:
         log_spread = min(self.log_spread + self.log_spread_gain * short, _MOST_LOG)
         return probit_normal_law(self.limit - self.gain * short, math.exp(log_spread))
 
-    def accuracy(self, k: Any, training_size: Any) -> Floats:
-        """Return the expected accuracy among k classes; k and training size broadcast."""
+    def value(self, k: Any, training_size: Any, metric: Metric = ACCURACY) -> Floats:
+        """Return what is expected of a metric among k classes; k and training size broadcast."""
         counts, sizes = np.broadcast_arrays(
             validation.class_counts(k), np.asarray(training_size, float)
         )
         values = np.empty(counts.shape)
         for size in np.unique(sizes):
-            values[sizes == size] = self.at(float(size)).accuracy(counts[sizes == size])
+            values[sizes == size] = self.at(float(size)).value(counts[sizes == size], metric)
         return values
+
+    def accuracy(self, k: Any, training_size: Any) -> Floats:
+        """Return the expected accuracy among k classes."""
+        return self.value(k, training_size)
 
 
 @dataclass(frozen=True)
@@ -155,10 +161,10 @@ def fit_learning_curve(fits: Sequence[PilotFit]) -> TrainingLaw:
     grid = np.log(RATES)
     best = int(np.argmin([misfit(point)[0] for point in grid]))
     around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda point: misfit(point)[0], bounds=around, method="bounded", options={"xatol": 1e-10}
     )
-    log_rate = float(found.x)
+    log_rate = float(optimum.x)
     limit, gain, spread, slope = (float(value) for value in misfit(log_rate)[1])
     return TrainingLaw(unit, limit, gain, math.exp(log_rate), spread, slope)
 
@@ -176,9 +182,9 @@ def _given_rate(fits: Sequence[PilotFit], unit: float, rate: float) -> tuple[flo
         constant += float(fit.estimate @ weight @ fit.estimate)
     solution: Floats = np.asarray(np.linalg.solve(normal, target), dtype=np.float64)
     if solution[1] < 0:  # more training does not hurt: with one bound, the optimum lies on it
-        kept = [0, 2, 3]
+        free = [0, 2, 3]
         solution = np.zeros(4)
-        solution[kept] = np.linalg.solve(normal[np.ix_(kept, kept)], target[kept])
+        solution[free] = np.linalg.solve(normal[np.ix_(free, free)], target[free])
     value = 0.5 * (constant - 2 * target @ solution + solution @ normal @ solution)
     return float(value), solution
 
@@ -196,9 +202,9 @@ class TrainingBacktest:
     classes : tuple of int
         Numbers of classes up to the pilot's.
     observed, forecast : tuple of float
-        Accuracy at each, as measured and as forecast.
+        The metric at each, as measured and as forecast.
     unchanged : tuple of float
-        Accuracy measured at the largest size used: what to expect if more training did nothing.
+        What was measured at the largest size used: what to expect if more training did nothing.
     """
 
     training_size: float
@@ -210,7 +216,7 @@ class TrainingBacktest:
 
     @property
     def errors(self) -> Floats:
-        """Forecast minus observed accuracy."""
+        """Forecast minus observed value."""
         return np.subtract(self.forecast, self.observed, dtype=np.float64)
 
     @property
@@ -219,33 +225,38 @@ class TrainingBacktest:
         return float(np.abs(self.errors).max())
 
 
-def backtest_largest(fits: list[PilotFit], curves: Mapping[float, Observed]) -> TrainingBacktest:
+def backtest_largest(
+    fits: list[PilotFit], curves: Mapping[float, Observed], metric: Metric
+) -> TrainingBacktest:
     """Forecast the largest size from the smaller ones."""
     *used, last = fits
     k = last.n_classes
-    classes = [m * 10**e for e in range(13) for m in (1, 2, 5)]
-    classes = [count for count in classes if 2 <= count < k] + [k]
+    classes = [*round_numbers(k - 1)[1:], k]
+    law = fit_learning_curve(used)
     return TrainingBacktest(
         training_size=last.training_size,
         used=tuple(fit.training_size for fit in used),
         classes=tuple(classes),
-        observed=tuple(curves[last.training_size].accuracy(classes).tolist()),
-        forecast=tuple(fit_learning_curve(used).accuracy(classes, last.training_size).tolist()),
-        unchanged=tuple(curves[used[-1].training_size].accuracy(classes).tolist()),
+        observed=tuple(curves[last.training_size].value(classes, metric).tolist()),
+        forecast=tuple(law.value(classes, last.training_size, metric).tolist()),
+        unchanged=tuple(curves[used[-1].training_size].value(classes, metric).tolist()),
     )
 
 
-SCHEMA = 1
-COLUMNS = ("training_size", "classes", "accuracy", "region")
+COLUMNS = ("training_size", "classes", "value", "region")
 LEAST_SIZES = 3
 FAR_TRAINING = 10
 DOUBTFUL = 0.05  # error of the back-test that is worth a finding
 
 
 def forecast_training(
-    pilots: Mapping[Any, Pilot], classes: Any, training_size: Any
+    pilots: Mapping[Any, Pilot],
+    classes: Any,
+    training_size: Any,
+    *,
+    metric: str | Metric = ACCURACY,
 ) -> TrainingForecast:
-    r"""Forecast accuracy for more classes and for more training data at once.
+    r"""Forecast accuracy, or another metric, for more classes and more training data at once.
 
     Favorability is taken to be normal on the probit scale at every training size r, and its mean
     and spread to follow a learning curve, a power law with an asymptote:
@@ -268,6 +279,8 @@ def forecast_training(
         Numbers of classes asked about.
     training_size : float or sequence of float
         Training sizes asked about, in the unit of the mapping's keys.
+    metric : str or Metric
+        What to forecast: "accuracy", or "top-5" and the like.
 
     Returns
     -------
@@ -313,8 +326,8 @@ def forecast_training(
     asked, sizes = asked_classes(classes), np.unique(_training_sizes(training_size))
     if sizes.size == 0:
         raise ParameterError("give at least one training size.")
-    measured = _checked_pilots(pilots)
-    with listening() as heard:
+    measured, measure = _checked_pilots(pilots), resolve_metric(metric)
+    with listening() as warnings:
         fits = [PilotFit.of(size, pilot) for size, pilot in measured.items()]
         warn_if_far(next(iter(measured.values())).n_classes, asked[-1])
         _warn_if_far_training(measured, sizes)
@@ -325,14 +338,15 @@ def forecast_training(
         classes=asked,
         training_sizes=tuple(_plain(size) for size in sizes),
         n_probes={size: pilot.n_probes for size, pilot in measured.items()},
-        backtest=backtest_largest(fits, curves),
-        warnings=tuple(heard),
+        backtest=backtest_largest(fits, curves, measure),
+        warnings=tuple(warnings),
+        metric=measure,
     )
 
 
 @dataclass(frozen=True, repr=False)
 class TrainingForecast:
-    """Accuracy over numbers of classes and training sizes; made by `forecast_training`.
+    """A metric over numbers of classes and training sizes; made by `forecast_training`.
 
     Attributes
     ----------
@@ -347,7 +361,9 @@ class TrainingForecast:
     backtest : TrainingBacktest
         How well the largest size could be told from the smaller ones.
     warnings : tuple of str
-        What was said on the way.
+        Warnings on the way.
+    metric : Metric
+        What is forecast.
     """
 
     law: TrainingLaw
@@ -357,48 +373,46 @@ class TrainingForecast:
     n_probes: dict[float, int]
     backtest: TrainingBacktest
     warnings: tuple[str, ...] = ()
+    metric: Metric = ACCURACY
 
     @property
     def n_classes(self) -> int:
         """Classes of the pilots."""
         return next(iter(self.observed.values())).n_classes
 
-    def accuracy(self, k: Any, training_size: Any) -> Floats:
-        """Accuracy among k classes: observed where measured, from the fitted law elsewhere.
+    def value(self, k: Any, training_size: Any) -> Floats:
+        """Return the metric among k classes: observed where measured, else from the fitted law.
 
         Measured are the pilots' own training sizes, up to their number of classes. `k` and
         `training_size` broadcast.
         """
-        counts, sizes = np.broadcast_arrays(
-            validation.class_counts(k), _training_sizes(training_size)
-        )
-        values = self.law.accuracy(counts, sizes)
-        for size, curve in self.observed.items():
-            known = (sizes == size) & (counts <= self.n_classes)
-            if known.any():
-                values[known] = curve.accuracy(counts[known])
-        return values
+        return self._value(k, training_size, self.metric)
+
+    def accuracy(self, k: Any, training_size: Any) -> Floats:
+        """Return the accuracy among k classes, whatever the metric of the forecast is."""
+        return self._value(k, training_size, ACCURACY)
 
     def limit(self, k: Any) -> Floats:
-        """Accuracy among k classes that no amount of training would pass."""
-        return self.law.accuracy(k, math.inf)
+        """Return the metric among k classes that no amount of training would pass."""
+        return self.law.value(k, math.inf, self.metric)
 
     @property
     def checks(self) -> tuple[Check, ...]:
         """What to know before believing it."""
-        found = [self._gap(), self._no_gain(), self._failed_backtest()]
-        return tuple(check for check in found if check is not None)
+        checks = (self._gap(), self._no_gain(), self._failed_backtest())
+        return tuple(check for check in checks if check is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers, the model and the back-test as plain data."""
         return {
             "schema": SCHEMA,
+            "metric": self.metric.name,
             "n_classes": self.n_classes,
             "n_probes": [
                 {"training_size": size, "probes": count} for size, count in self.n_probes.items()
             ],
             "model": asdict(self.law),
-            "accuracy": [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()],
+            "values": [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()],
             "backtest": asdict(self.backtest),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
@@ -406,23 +420,24 @@ class TrainingForecast:
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return write_json(self.to_dict())
 
     def to_frame(self) -> Any:
-        """Return accuracy at all sizes, measured and asked about, as a pandas DataFrame."""
+        """Return the metric at all sizes, measured and asked about, as a pandas DataFrame."""
         return as_frame(dict(zip(COLUMNS, zip(*self._rows(), strict=True), strict=True)))
 
     def sentences(self) -> list[str]:
         """Return the answer in words."""
         lines = [
             f"At {counted(k, 'class')} and training size {_written(size)}: "
-            + percent(float(self.accuracy(k, size)))
+            + self.metric.write(float(self.value(k, size)))
             + (" (measured)." if self._is_measured(k, size) else ".")
             for size in self.training_sizes
             for k in self.classes
         ]
         lines += [
-            f"No amount of training is forecast to pass {percent(float(self.limit(k)))} "
+            "No amount of training is forecast to pass "
+            f"{self.metric.write(float(self.limit(k)))} "
             f"at {counted(k, 'class')}."
             for k in self.classes[-1:]
         ]
@@ -435,12 +450,26 @@ class TrainingForecast:
 
     def __repr__(self) -> str:
         sizes = ", ".join(_written(size) for size in self.observed)
-        title = f"Forecast from {self.n_classes:,} classes at training sizes {sizes}"
+        title = (
+            f"Forecast of {self.metric.label} from {self.n_classes:,} classes at training sizes "
+            f"{sizes}"
+        )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join([title, *self.sentences(), *notes])
 
     def _repr_html_(self) -> str:
         return as_html(repr(self))
+
+    def _value(self, k: Any, training_size: Any, metric: Metric) -> Floats:
+        counts, sizes = np.broadcast_arrays(
+            validation.class_counts(k), _training_sizes(training_size)
+        )
+        values = self.law.value(counts, sizes, metric)
+        for size, curve in self.observed.items():
+            known = (sizes == size) & (counts <= self.n_classes)
+            if known.any():
+                values[known] = curve.value(counts[known], metric)
+        return values
 
     def _is_measured(self, k: int, size: float) -> bool:
         return size in self.observed and k <= self.n_classes
@@ -449,27 +478,27 @@ class TrainingForecast:
         counts = sorted({self.n_classes, *self.classes})
         rows = []
         for size in sorted({*self.observed, *self.training_sizes}):
-            for k, value in zip(counts, self.accuracy(counts, size), strict=True):
-                region = "observed" if self._is_measured(k, size) else "forecast"
+            for k, value in zip(counts, self.value(counts, size), strict=True):
+                region = OBSERVED if self._is_measured(k, size) else FORECAST
                 rows.append((size, k, float(value), region))
         return rows
 
     def _gap(self) -> Check | None:
-        k = self.n_classes
+        k, metric = self.n_classes, self.metric
         gaps = {}
         for size, curve in self.observed.items():
-            lower, upper = (float(bound) for bound in curve.bounds(k))
-            fitted = float(self.law.accuracy(k, size))
+            lower, upper = (float(bound) for bound in curve.bounds(k, metric))
+            fitted = float(self.law.value(k, size, metric))
             gaps[size] = max(lower - fitted, fitted - upper, 0.0)
         size = max(gaps, key=lambda r: gaps[r])
         if gaps[size] <= GAP:
             return None
+        at_fit, measured = self.law.value(k, size, metric), self.observed[size].value(k, metric)
         return finding(
             "HC010",
             f"at {k:,} classes and training size {_written(size)} the fitted learning curve gives "
-            f"{percent(float(self.law.accuracy(k, size)))} where "
-            f"{percent(float(self.observed[size].accuracy(k)))} was measured, so the forecast is "
-            "doubtful.",
+            f"{metric.write(float(at_fit))} where {metric.write(float(measured))} was measured, so "
+            "the forecast is doubtful.",
         )
 
     def _no_gain(self) -> Check | None:
@@ -477,8 +506,8 @@ class TrainingForecast:
             return None
         return finding(
             "HC017",
-            "accuracy does not grow with training size in these pilots; check that the sizes "
-            "belong to the pilots they are given with.",
+            f"{self.metric.label} does not grow with training size in these pilots; check that the "
+            "sizes belong to the pilots they are given with.",
         )
 
     def _failed_backtest(self) -> Check | None:
@@ -525,9 +554,9 @@ def _refuse_unlike(first: Pilot, other: Pilot) -> None:
             f"{share_of(len(mine - theirs), first.n_classes, 'classes', 'differ')} between the "
             f"pilots (first: {min(mine - theirs)}); measure all training sizes on the same classes."
         )
-    for what in ("average", "tie_rule"):
-        if getattr(first, what) != getattr(other, what):
-            raise DataError(f"the pilots differ in {what}; make them all with the same.")
+    for setting in ("average", "tie_rule"):
+        if getattr(first, setting) != getattr(other, setting):
+            raise DataError(f"the pilots differ in {setting}; make them all with the same.")
 
 
 def _training_sizes(values: Any) -> Floats:
@@ -536,7 +565,7 @@ def _training_sizes(values: Any) -> Floats:
     except (TypeError, ValueError, OverflowError):
         sizes = np.array(np.nan)
     if not ((sizes > 0) & np.isfinite(sizes)).all():
-        raise ParameterError(f"a training size must be a number above 0, but found {values!r}.")
+        raise ParameterError(f"a training size must be a number above 0, but is {values!r}.")
     return sizes
 
 

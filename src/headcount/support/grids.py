@@ -86,6 +86,18 @@ def observed_or_forecast(
     return values
 
 
+def round_numbers(largest: float) -> list[int]:
+    """Return 1, 2, 5, 10, 20, 50 ... up to `largest`.
+
+    Examples
+    --------
+    >>> round_numbers(30)
+    [1, 2, 5, 10, 20]
+    """
+    steps = (m * 10**e for e in range(16) for m in (1, 2, 5))
+    return [step for step in steps if step <= largest]
+
+
 def curve_classes(n_classes: int, asked: Sequence[int]) -> NDArray[np.int64]:
     """Return numbers of classes for a curve: evenly on a log scale, and all that matter."""
     grid = np.geomspace(2, max(n_classes, *asked), POINTS).round()

@@ -19,7 +19,7 @@ from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import asked_classes
+from headcount.support.grids import asked_classes, round_numbers
 from headcount.support.output import as_csv, as_frame
 from headcount.support.serialise import SCHEMA, Record, reading
 from headcount.support.words import (
@@ -488,7 +488,7 @@ def plan_sizes(
     often = None if repeats is None else validation.whole_number(repeats, "repeats", 1)
     n_sources = n_classes if n_sources is None else n_sources
     plan = []
-    for divisor in [m * 10**e for e in range(16) for m in (1, 2, 5)][1:]:
+    for divisor in round_numbers(n_classes)[1:]:
         size, usual = n_classes // divisor, HALVES if divisor == 2 else REPEATS
         if min(size, n_sources // divisor) < (LEAST_HALF if divisor == 2 else LEAST):
             break

@@ -350,7 +350,7 @@ class Uncertainty:
             Probes a class of the test that measures the set; without end by default.
         """
         counts, values = validation.class_counts(k), np.asarray(value, dtype=np.float64)
-        error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
+        error = np.sqrt(self.variance(values, counts, kind, probes_per_class))
         return self.limits(values, counts, error, confidence)
 
     def limits(self, value: Any, k: Any, error: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -370,6 +370,53 @@ class Uncertainty:
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
         certain = counts <= self.metric.certain
         return np.where(certain, 1.0, lower), np.where(certain, 1.0, upper)
+
+    def variance(
+        self, value: Floats, k: Floats, kind: str, probes_per_class: float | None
+    ) -> Floats:
+        """Variance of the difference between the estimate and what `kind` asks for."""
+        validation.choice(kind, "kind", KINDS)
+        sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
+        if kind == "expected":
+            return np.asarray(sampled + other)
+        classes, probes = self.set_variance(value, k, probes_per_class)
+        if kind == "new_set":
+            of_set = classes + probes if self.told_apart else np.maximum(classes, probes)
+            return np.asarray(sampled + other + of_set)
+        if (k < self.n_classes).any():
+            raise ParameterError(
+                f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
+                "or more, or for kind='new_set'."
+            )
+        # The pilot's classes are part of the set: what they add to the estimate and to the value
+        # of the set has the same sign, and the rest of the set is new.
+        own = self.n_classes / k
+        if not self.told_apart:
+            # Linear in the share of classes in the variance, so that the worst is none or all.
+            alike = classes - 2 * np.sqrt(sampled * own * classes)
+            return np.asarray(sampled + other + np.maximum(alike, probes))
+        total = self.class_variance + self.probe_variance
+        by_class = self.class_variance / total if total > 0 else 1.0
+        shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
+        return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
+
+    def set_variance(
+        self, value: Floats, k: Floats, probes_per_class: float | None
+    ) -> tuple[Floats, Floats]:
+        """Variance of the value on one set of k classes, from classes and from probes.
+
+        That at K shrinks as 1 / k, and on the way the value leaves or nears the middle, where it
+        varies most: as A (1 - A).
+        """
+        half = 0.5 / self.n_probes
+        measured, asked = (np.clip(v, half, 1 - half) for v in (self.observed, value))
+        scale = self.n_classes / k / (measured * (1 - measured)) / (asked * (1 - asked))
+        probes = 0.0
+        if probes_per_class is not None:
+            often = validation.positive(probes_per_class, "probes_per_class")
+            once = self.probe_variance if self.told_apart else self.class_variance
+            probes = once * self.probes_per_class / often
+        return np.asarray(self.class_variance * scale), np.asarray(probes * scale)
 
     # -- ways out -------------------------------------------------------------------------------
 
@@ -441,53 +488,6 @@ class Uncertainty:
         counts, far = validation.class_counts(k), self._interpolate(k, beyond)
         far = np.where(counts > self.grid[-1], np.maximum(far, beyond[-1]), far)
         return np.asarray(np.where(counts > self.n_classes, far, self._interpolate(k, measured)))
-
-    def _variance(
-        self, value: Floats, k: Floats, kind: str, probes_per_class: float | None
-    ) -> Floats:
-        """Variance of the difference between the estimate and what `kind` asks for."""
-        validation.choice(kind, "kind", KINDS)
-        sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
-        if kind == "expected":
-            return np.asarray(sampled + other)
-        classes, probes = self._set_variance(value, k, probes_per_class)
-        if kind == "new_set":
-            of_set = classes + probes if self.told_apart else np.maximum(classes, probes)
-            return np.asarray(sampled + other + of_set)
-        if (k < self.n_classes).any():
-            raise ParameterError(
-                f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
-                "or more, or for kind='new_set'."
-            )
-        # The pilot's classes are part of the set: what they add to the estimate and to the value
-        # of the set has the same sign, and the rest of the set is new.
-        own = self.n_classes / k
-        if not self.told_apart:
-            # Linear in the share of classes in the variance, so that the worst is none or all.
-            alike = classes - 2 * np.sqrt(sampled * own * classes)
-            return np.asarray(sampled + other + np.maximum(alike, probes))
-        total = self.class_variance + self.probe_variance
-        by_class = self.class_variance / total if total > 0 else 1.0
-        shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
-        return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
-
-    def _set_variance(
-        self, value: Floats, k: Floats, probes_per_class: float | None
-    ) -> tuple[Floats, Floats]:
-        """Variance of the value on one set of k classes, from classes and from probes.
-
-        That at K shrinks as 1 / k, and on the way the value leaves or nears the middle, where it
-        varies most: as A (1 - A).
-        """
-        half = 0.5 / self.n_probes
-        measured, asked = (np.clip(v, half, 1 - half) for v in (self.observed, value))
-        scale = self.n_classes / k / (measured * (1 - measured)) / (asked * (1 - asked))
-        probes = 0.0
-        if probes_per_class is not None:
-            often = validation.positive(probes_per_class, "probes_per_class")
-            once = self.probe_variance if self.told_apart else self.class_variance
-            probes = once * self.probes_per_class / often
-        return np.asarray(self.class_variance * scale), np.asarray(probes * scale)
 
 
 NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds

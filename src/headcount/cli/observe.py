@@ -1,0 +1,89 @@
+"""`headcount observe`: what the pilot itself says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headcount.cli import terminal
+from headcount.cli.options import AsCsv, AsJson, PilotFiles, numbers_of, one_format, reads_pilot
+from headcount.errors import listening
+from headcount.support.words import near_one, percent
+
+if TYPE_CHECKING:
+    from headcount.metrics import Metric
+    from headcount.pilot.pilot import Pilot
+
+
+@reads_pilot
+def observe(
+    pilot: PilotFiles,
+    classes: Annotated[
+        str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Also: true class among the best so many.")] = 5,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Show what the pilot itself says: a summary, and exact accuracy up to its own size.
+
+    For example:
+
+    headcount observe scores.npz --classes 10,100,500
+    """
+    with terminal.progress("Looking at the pilot"), listening() as warnings:
+        from headcount.curves.observed import observe as make_curve
+        from headcount.metrics import ACCURACY, Top
+        from headcount.support.grids import round_numbers
+        from headcount.support.validation import whole_number
+
+        one_format(as_json, as_csv)
+        top = whole_number(top, "--top", 1)
+        asked = None if classes is None else numbers_of(classes)
+        data = pilot.load()
+        curve = make_curve(data)
+        asked = asked or [*round_numbers(curve.n_classes - 1)[1:], curve.n_classes]
+        metrics = [ACCURACY, Top(top)] if top > 1 else [ACCURACY]
+        columns = {
+            "classes": asked,
+            **{metric.name: curve.value(asked, metric).tolist() for metric in metrics},
+            "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
+            "median_rank": curve.median_rank(asked).astype(int).tolist(),
+        }
+        if not curve.exact:
+            lower, upper = curve.bounds(asked)
+            columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
+        summary = data.summary() if not (as_json or as_csv) else None
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if as_json:
+        terminal.show_json(_answer(data, rows) | {"warnings": warnings})
+    elif as_csv:
+        lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
+        terminal.put("\n".join(lines) + "\n")
+    else:
+        terminal.say(str(summary))
+        _show(rows, metrics)
+
+
+def _show(rows: list[dict[str, float]], metrics: list[Metric]) -> None:
+    bounded = "lower" in rows[0]
+    labels = [metric.label for metric in metrics]
+    columns = ["classes", *labels, "mean reciprocal rank", "median rank"]
+    cells = [
+        [
+            f"{row['classes']:,}",
+            *(metric.write(row[metric.name]) for metric in metrics),
+            near_one(row["mean_reciprocal_rank"]),
+            f"{row['median_rank']:,}",
+            *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
+        ]
+        for row in rows
+    ]
+    terminal.say("")
+    terminal.show_table(columns + ([f"{labels[0]} within"] if bounded else []), cells)
+
+
+def _answer(data: Pilot, rows: list[dict[str, float]]) -> dict[str, Any]:
+    size = {"n_classes": data.n_classes, "n_probes": data.n_probes}
+    return {**size, "observed": rows}
