@@ -14,7 +14,7 @@ import numpy as np
 
 N_CLASSES, N_PROBES = 20, 60
 SCHEMA = {
-    "schema", "n_classes", "n_probes", "method", "confidence", "observed", "forecast", "checks",
+    "schema", "metric", "n_classes", "n_probes", "method", "confidence", "observed", "forecast", "checks",
     "warnings",
 }  # fmt: skip
 

@@ -30,7 +30,7 @@ def counts(tmp_path):
 def test_json_is_what_the_library_says(larger, answer):
     found = read_json(answer("backtest", larger, *QUICK, "--seed", "3", "--json"))
     expected = backtest(headcount.load(larger), repeats=2, random_state=3).to_dict()
-    shared = ("schema", "n_classes", "observed", "tolerance")
+    shared = ("schema", "metric", "n_classes", "observed", "tolerance")
     assert {name: found[name] for name in shared} == {name: expected[name] for name in shared}
     assert (found["n_probes"], found["warnings"]) == (100, [])
     (only,) = found["backtests"]
@@ -56,8 +56,7 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     lines = answer("backtest", larger, *QUICK, "--tolerance", "0.3").splitlines()
     held = backtest(headcount.load(larger), repeats=2, tolerance=0.3)
     assert lines[0] == (
-        f"Pilot: 100 classes, 100 probes; {percent(float(held.observed))} of probes find the right "
-        "class. Method: auto."
+        f"Pilot: 100 classes, 100 probes; {held.metric.describe(held.observed)}. Method: auto."
     )
     assert [line.split()[0] for line in lines[4:7]] == ["50", "20", "10"]
     first = held.steps[0]

@@ -77,7 +77,7 @@ def test_seed_and_jobs_are_passed_on(easy, answer):
         for more in ([], ["--seed", "0", "--jobs", "1"], ["--seed", "5"])
     )
     assert first == again
-    assert first["lower"] != other["lower"] and first["accuracy"] == other["accuracy"]
+    assert first["lower"] != other["lower"] and first["value"] == other["value"]
     made = same_as_the_library(easy, classes=40, method="exponential", random_state=5)
     assert [other["lower"], other["upper"]] == [float(limit) for limit in made.interval(40)]
 
@@ -93,15 +93,17 @@ def test_forecast_json_follows_the_schema(pilot, answer):
     options = ["--classes", "1000,10,100", "--no-intervals", "--json"]
     found = read_json(answer("forecast", pilot, *options))
     assert set(found) == SCHEMA
-    assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 20, 60)
+    assert (found["schema"], found["n_classes"], found["n_probes"]) == (2, 20, 60)
     assert (found["method"], found["confidence"]) == (DEFAULT, 0.9)
     assert (found["checks"], found["warnings"]) == ([], [])
     assert [row["classes"] for row in found["observed"]] == [10, 20]
     assert [row["classes"] for row in found["forecast"]] == [100, 1000]
     scores, labels = make_scores()
     right = np.mean(scores.argmax(axis=1) == labels)
-    assert found["observed"][1] == {"classes": 20, "accuracy": pytest.approx(right)}
-    values = [row["accuracy"] for row in found["observed"] + found["forecast"]]
+    assert found["observed"][1] == {
+        "classes": 20, "value": pytest.approx(right), "lower": None, "upper": None
+    }  # fmt: skip
+    values = [row["value"] for row in found["observed"] + found["forecast"]]
     assert values == sorted(values, reverse=True)
     assert 0 < values[-1] < values[-2] < right
     assert {row["lower"] for row in found["forecast"]} == {None}
@@ -113,8 +115,8 @@ def test_forecast_json_has_limits(easy, answer):
     found = read_json(answer("forecast", easy, *options))
     assert set(found) == SCHEMA
     (row,) = found["forecast"]
-    assert set(row) == {"classes", "accuracy", "lower", "upper"}
-    assert 0 < row["lower"] < row["accuracy"] < row["upper"] < 1
+    assert set(row) == {"classes", "value", "lower", "upper"}
+    assert 0 < row["lower"] < row["value"] < row["upper"] < 1
 
 
 def test_forecast_within_the_pilot_has_nothing_to_forecast(pilot, answer):
@@ -146,23 +148,23 @@ def test_json_repeats_what_was_said_while_reading(tmp_path, run, command):
 def test_forecast_csv_has_limits(easy, answer):
     options = ["--classes", 40, "--method", "exponential", "--csv"]
     rows = list(csv.DictReader(io.StringIO(answer("forecast", easy, *options))))
-    assert list(rows[0]) == ["classes", "accuracy", "lower", "upper", "region"]
+    assert list(rows[0]) == ["classes", "value", "lower", "upper", "region"]
     for row in rows:
-        assert 0 <= float(row["lower"]) <= float(row["accuracy"]) <= float(row["upper"]) <= 1
+        assert 0 <= float(row["lower"]) <= float(row["value"]) <= float(row["upper"]) <= 1
     assert float(rows[-1]["lower"]) < float(rows[-1]["upper"])
 
 
 def test_forecast_csv(pilot, answer):
     out = answer("forecast", pilot, "--classes", 500, "--no-intervals", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert set(rows[0]) == {"classes", "accuracy", "region"}
+    assert set(rows[0]) == {"classes", "value", "region"}
     classes = [int(row["classes"]) for row in rows]
     assert classes == sorted(set(classes))
     assert {2, 20, 500} <= set(classes)
     regions = {int(row["classes"]): row["region"] for row in rows}
     assert all((k <= 20) == (region == "observed") for k, region in regions.items())
     assert set(regions.values()) == {"observed", "forecast"}
-    values = [float(row["accuracy"]) for row in rows]
+    values = [float(row["value"]) for row in rows]
     assert values == sorted(values, reverse=True)
 
 
@@ -236,11 +238,11 @@ def small(tmp_path):
 
 def test_observe_json_is_the_average_over_all_sub_tasks(small, answer):
     found = read_json(answer("observe", small, "--classes", "2,3,4", "--json"))
-    assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 4, 5)
+    assert (found["schema"], found["n_classes"], found["n_probes"]) == (2, 4, 5)
     for row, k in zip(found["observed"], (2, 3, 4), strict=True):
         assert row["classes"] == k
         assert row["accuracy"] == pytest.approx(brute_force_accuracy(SMALL, SMALL_LABELS, k))
-        assert row["top_5"] == pytest.approx(1.0)
+        assert row["top-5"] == pytest.approx(1.0)
 
 
 def test_observe_csv_agrees_with_json(small, answer):
@@ -299,7 +301,7 @@ def test_average_option(tmp_path, answer, average, expected):
 def test_capacity_is_where_the_forecast_crosses_the_target(pilot, answer):
     arguments = ["--target", "0.4", "--target", "0.8", "--no-intervals", "--json"]
     found = read_json(answer("capacity", pilot, *arguments))
-    assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 20, 60)
+    assert (found["schema"], found["n_classes"], found["n_probes"]) == (2, 20, 60)
     assert [row["target"] for row in found["capacity"]] == [0.4, 0.8]
     for row in found["capacity"]:
         assert row["unbounded"] is False
@@ -308,8 +310,8 @@ def test_capacity_is_where_the_forecast_crosses_the_target(pilot, answer):
         options = ["--classes", f"{last},{last + 1}", "--no-intervals", "--json"]
         curve = read_json(answer("forecast", pilot, *options))
         points = curve["observed"] + curve["forecast"]
-        accuracy = {point["classes"]: point["accuracy"] for point in points}
-        assert accuracy[last] >= row["target"] > accuracy[last + 1]
+        values = {point["classes"]: point["value"] for point in points}
+        assert values[last] >= row["target"] > values[last + 1]
 
 
 def test_capacity_in_words(pilot, answer):

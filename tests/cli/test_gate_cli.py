@@ -161,7 +161,7 @@ def test_input_that_cannot_be_read_fails_closed(tmp_path, refused, pilot):
     assert "at least 2" in refused("gate", pilot, "--classes", "1", "--min", "1")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": 1}', '{"schema": NaN}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": 2}', '{"schema": NaN}', "\x00"])
 def test_a_broken_baseline_fails_closed(pilot, refused, tmp_path, text):
     (tmp_path / "base.json").write_text(text)
     message = refused("gate", pilot, "--classes", "20", "--baseline", tmp_path / "base.json")
@@ -186,14 +186,14 @@ def test_json_says_everything(pilot, run, bound, baseline):
     code, out, err = run("gate", pilot, "--classes", "20", *words, *QUICK, "--json")
     found = read_json(out)
     assert (code, err) == (1, "")
-    assert (found["schema"], found["outcome"], found["exit_code"]) == (1, "fail", 1)
+    assert (found["schema"], found["outcome"], found["exit_code"]) == (2, "fail", 1)
     assert (found["n_classes"], found["n_probes"], found["method"]) == (20, 60, "no-change")
     assert (found["confidence"], found["notes"]) == (0.9, [])
     by_bound, by_baseline = found["verdicts"]
     assert by_bound["lower"] == pytest.approx(bound)
     assert by_bound["required"] == bound + 0.001
     assert (by_bound["outcome"], by_baseline["outcome"]) == ("fail", "pass")
-    assert by_baseline["required"] == pytest.approx(by_baseline["accuracy"] - 0.02)
+    assert by_baseline["required"] == pytest.approx(by_baseline["value"] - 0.02)
 
 
 def test_another_method_is_noted(pilot, run, baseline):

@@ -85,12 +85,12 @@ def write(path, held):
 
 def test_json_is_the_average_over_all_sub_tasks(small, small_cost, answer):
     found = read_json(answer("risk", small, "--cost", small_cost, "--classes", "2,3,4", "--json"))
-    assert (found["schema"], found["n_classes"], found["n_probes"]) == (1, 4, 5)
+    assert (found["schema"], found["n_classes"], found["n_probes"]) == (2, 4, 5)
     assert (found["cost"], found["forecast"], found["warnings"]) == ("cost.npz", [], [])
     for row, k in zip(found["observed"], (2, 3, 4), strict=True):
         assert row["classes"] == k
         expected = brute_force_risk(SMALL, SMALL_LABELS, SMALL_COST, k)
-        assert row["risk"] == pytest.approx(expected, abs=1e-12)
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_priors_say_how_often_a_class_is_the_true_one(small, small_cost, answer, tmp_path):
@@ -98,9 +98,9 @@ def test_priors_say_how_often_a_class_is_the_true_one(small, small_cost, answer,
     found = read_json(answer(*words, write(tmp_path / "often.json", SMALL_PRIORS)))
     for row, k in zip(found["observed"], (2, 3, 4), strict=True):
         expected = brute_force_risk(SMALL, SMALL_LABELS, SMALL_COST, k, SMALL_PRIORS)
-        assert row["risk"] == pytest.approx(expected, abs=1e-12)
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
         plain = brute_force_risk(SMALL, SMALL_LABELS, SMALL_COST, k)
-        assert row["risk"] != pytest.approx(plain, abs=0.01)
+        assert row["value"] != pytest.approx(plain, abs=0.01)
 
 
 def test_a_hierarchy_forecasts_as_the_library_does(pilot, tree, answer):
@@ -112,12 +112,12 @@ def test_a_hierarchy_forecasts_as_the_library_does(pilot, tree, answer):
     for row in found["observed"] + found["forecast"]:
         k = row["classes"]
         lower, upper = expected.interval(k)
-        assert row["risk"] == pytest.approx(float(expected.risk(k)), abs=1e-9)
+        assert row["value"] == pytest.approx(float(expected.risk(k)), abs=1e-9)
         assert (row["lower"], row["upper"]) == pytest.approx((lower, upper), abs=1e-6)
-        assert row["lower"] < row["risk"] < row["upper"]
+        assert row["lower"] < row["value"] < row["upper"]
     scores, labels = make_scores()
     taken = scores.argmax(axis=1)
-    assert found["observed"][1]["risk"] == pytest.approx(distances()[labels, taken].mean())
+    assert found["observed"][1]["value"] == pytest.approx(distances()[labels, taken].mean())
 
 
 def test_costs_of_every_kind_of_file_agree(pilot, tree, answer, tmp_path):
@@ -136,7 +136,7 @@ def test_costs_of_every_kind_of_file_agree(pilot, tree, answer, tmp_path):
         for part in ("observed", "forecast"):
             for row, other in zip(found[part], plain[part], strict=True):
                 # A product has round-off, which the active set of the fit may amplify a little.
-                assert row["risk"] == pytest.approx(other["risk"], rel=1e-6)
+                assert row["value"] == pytest.approx(other["value"], rel=1e-6)
 
 
 def test_zero_one_is_one_minus_accuracy(pilot, answer):
@@ -145,7 +145,7 @@ def test_zero_one_is_one_minus_accuracy(pilot, answer):
     accuracy = read_json(answer(*words, "--no-intervals"))
     for part in ("observed", "forecast"):
         for row, other in zip(found[part], accuracy[part], strict=True):
-            assert row["risk"] == pytest.approx(1 - other["accuracy"], abs=1e-10)
+            assert row["value"] == pytest.approx(1 - other["value"], abs=1e-10)
 
 
 def test_approach_and_basis_reach_the_library(pilot, tree, answer):
@@ -190,7 +190,7 @@ def test_csv_is_the_curve(pilot, tree, answer):
     words = ["risk", pilot, "--cost", tree, "--classes", 500, "--csv"]
     rows = list(csv.DictReader(io.StringIO(answer(*words))))
     assert set(rows[0]) == {"classes", "risk", "lower", "upper", "region"}
-    curve = {int(row["classes"]): float(row["risk"]) for row in rows}
+    curve = {int(row["classes"]): float(row["value"]) for row in rows}
     assert {2, 20, 500} <= set(curve)
     assert all((int(r["classes"]) <= 20) == (r["region"] == "observed") for r in rows)
     inside = [k for k in curve if k <= 20]

@@ -206,9 +206,9 @@ def test_the_better_at_1000_is_seen_to_be_the_worse_at_10000():
 
 
 def curves(*exponents):
-    """Stand-ins for forecasts, whose accuracies are 1 - (log10 k / 4)^exponent."""
+    """Stand-ins for forecasts, whose values are 1 - (log10 k / 4)^exponent."""
     return tuple(
-        SimpleNamespace(accuracy=lambda k, e=e: 1 - (np.log10(np.asarray(k)) / 4) ** e)
+        SimpleNamespace(value=lambda k, e=e: 1 - (np.log10(np.asarray(k)) / 4) ** e)
         for e in exponents
     )
 
@@ -217,12 +217,12 @@ def test_a_crossing_is_found_to_the_class_and_its_interval_is_where_the_band_hol
     grid = np.unique(np.geomspace(2, 9000, 40).round().astype(np.int64))
     pair = curves(2.0, 1.0)
     # Shift the second so that they cross once, at a k solved for by hand.
-    pair[1].accuracy = lambda k: 0.9 - np.log10(np.asarray(k)) / 4 + 0.0
-    difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
+    pair[1].value = lambda k: 0.9 - np.log10(np.asarray(k)) / 4 + 0.0
+    difference = pair[0].value(grid) - pair[1].value(grid)
     # 1 - y^2 = 0.9 - y, so y = (1 + sqrt(1.4)) / 2 > 1: no crossing, the first is ahead.
     assert last_crossing(("A", "B"), pair, grid, difference, None, None) is None
-    pair[1].accuracy = lambda k: 1.1 - np.log10(np.asarray(k)) / 4
-    difference = pair[0].accuracy(grid) - pair[1].accuracy(grid)
+    pair[1].value = lambda k: 1.1 - np.log10(np.asarray(k)) / 4
+    difference = pair[0].value(grid) - pair[1].value(grid)
     # 1 - y^2 = 1.1 - y: y = (1 -+ sqrt(0.6)) / 2, of which the second is the last crossing.
     last = 10 ** (4 * (1 + math.sqrt(0.6)) / 2)
     found = last_crossing(("A", "B"), pair, grid, difference, difference - 0.05, difference + 0.05)

@@ -46,12 +46,12 @@ def test_csv_and_frame_have_a_row_a_pair_and_number_of_classes(result):
     assert frame["classes"].tolist() == [int(row["classes"]) for row in rows] == [40, 4000]
     for row, (_, held) in zip(rows, frame.iterrows(), strict=True):
         assert float(row["difference"]) == held["difference"]
-        gap = float(row["accuracy_first"]) - float(row["accuracy_second"])
+        gap = float(row["value_first"]) - float(row["value_second"])
         assert gap == pytest.approx(held["difference"])
 
 
 def test_repr_and_html_are_safe(result):
-    assert repr(result).startswith("Comparison of =A,?, <B> (paired)\n  At 40 classes")
+    assert repr(result).startswith("Comparison of =A,?, <B> in accuracy (paired)\n  At 40 classes")
     assert "&lt;B&gt;" in result._repr_html_()
     assert "<B>" not in result._repr_html_()
 

@@ -61,9 +61,9 @@ def test_curve_is_frozen_and_labels_its_regions(result):
     curve = result.curve
     assert {50, 200, 1000, 10_000} <= set(curve.classes.tolist())
     assert (curve.region == np.where(curve.classes <= 200, "observed", "forecast")).all()
-    np.testing.assert_array_equal(curve.accuracy, result.accuracy(curve.classes))
+    np.testing.assert_array_equal(curve.value, result.value(curve.classes))
     with pytest.raises(ValueError, match="read-only"):
-        curve.accuracy[0] = 0
+        curve.value[0] = 0
 
 
 def test_curve_has_limits_where_there_are_intervals(result, banded):
@@ -203,18 +203,19 @@ def test_methods_without_a_law_have_limits_too(pilot):
 def test_json_follows_the_contract(result, banded):
     held = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert set(held) == {
-        "schema", "n_classes", "n_probes", "method", "confidence", "observed", "forecast",
+        "schema", "metric", "n_classes", "n_probes", "method", "confidence", "observed", "forecast",
         "checks", "warnings",
     }  # fmt: skip
-    assert held["schema"] == 1 and held["method"] == "probit-normal" and held["confidence"] == 0.9
+    assert held["schema"] == 2 and held["metric"] == "accuracy"
+    assert held["method"] == "probit-normal" and held["confidence"] == 0.9
     assert [p["classes"] for p in held["observed"]] == [50, 200]
     assert [p["classes"] for p in held["forecast"]] == [1000, 10_000]
     first = held["forecast"][0]
     expected = float(result.accuracy(1000))
-    assert first == {"classes": 1000, "accuracy": expected, "lower": None, "upper": None}
+    assert first == {"classes": 1000, "value": expected, "lower": None, "upper": None}
     lower, upper = (float(limit) for limit in banded.interval(400))
     assert banded.to_dict()["forecast"] == [
-        {"classes": 400, "accuracy": float(banded.accuracy(400)), "lower": lower, "upper": upper}
+        {"classes": 400, "value": float(banded.value(400)), "lower": lower, "upper": upper}
     ]
     assert set(banded.to_dict()) == set(held)
 
@@ -231,7 +232,8 @@ def test_json_round_trip_answers_every_question_alike(result):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda held: held | {"schema": 2},
+        lambda held: held | {"schema": 1},
+        lambda held: held | {"metric": "beauty"},
         lambda held: {k: v for k, v in held.items() if k != "state"},
         lambda held: held | {"state": held["state"] | {"p": [2.0], "mass": [1.0]}},
         lambda held: held | {"state": held["state"] | {"weights": [0.1]}},
@@ -262,7 +264,7 @@ def test_spoiled_json_is_refused(result, spoil):
         ({"confidence": 1 - 1e-16}, "confidence must lie between 0.01 and 0.9999"),
         ({"confidence": 10**400}, "confidence must lie between 0.01 and 0.9999"),
         ({"method": [10**300]}, "text was expected"),
-        ({"n_probes": "9" * 5000}, "n_probes must be a whole number"),
+        ({"n_probes": "9" * 5000}, "n_probes .* must be a whole number"),
         ({"method": "\ud800"}, "surrogates"),
         ({"warnings": ["\ud800"]}, "surrogates"),
         ({"state": {"nouns": {"noun": "z" * 5000}}}, "one word or two"),
@@ -273,7 +275,10 @@ def test_spoiled_json_is_refused(result, spoil):
         ({"state": {"classes": [1e308]}}, "past 1e.15"),
         ({"state": {"classes": [0]}}, "at least 1"),
         ({"state": {"n_rivals": 1e308}}, "n_rivals must be at most"),
-        ({"state": {"uncertainty": {"n_probes": 1e17}}}, "n_probes .* no list of sound numbers"),
+        (
+            {"state": {"uncertainty": {"n_probes": 1e17}}},
+            "n_probes must be at most 1e.15, but is 1e.17",
+        ),
         ({"state": {"uncertainty": {"probes_per_class": 1e308}}}, "no list of sound numbers"),
         ({"state": {"uncertainty": {"model": {"power": 1e308}}}}, "power .* no list of sound"),
         ({"state": {"uncertainty": {"model": {"growth": 1e15}}}}, "growth .* no list of sound"),
@@ -318,8 +323,8 @@ def test_text_that_is_no_forecast_is_refused(text):
 
 
 def test_frame_and_csv_hold_the_curve(result, banded, tmp_path):
-    assert list(result.to_frame().columns) == ["classes", "accuracy", "region"]
-    assert list(banded.to_frame().columns) == ["classes", "accuracy", "lower", "upper", "region"]
+    assert list(result.to_frame().columns) == ["classes", "value", "region"]
+    assert list(banded.to_frame().columns) == ["classes", "value", "lower", "upper", "region"]
     for made in (result, banded):
         made.save(tmp_path / "curve.csv")
         found = pd.read_csv(tmp_path / "curve.csv")
@@ -373,7 +378,7 @@ def test_plot_draws_the_parts(result):
     assert labels == ["measured", "forecast", "pilot, 200 classes", "target, 50%"]
     measured, beyond = display.ax_.get_lines()[:2]
     assert measured.get_xdata().max() == 200 == beyond.get_xdata().min()
-    assert display.frame()["accuracy"].tolist() == result.curve.accuracy.tolist()
+    assert display.frame()["value"].tolist() == result.curve.value.tolist()
     assert not display.ax_.collections
     _, ax = pyplot.subplots()
     assert result.plot(ax).ax_ is ax
@@ -439,7 +444,7 @@ def test_asymptotic_intervals_are_refused_where_theory_has_none(scored):
     assert lower < result.accuracy(100) < upper
     with pytest.raises(UnsupportedError, match="moment regression only, not for probit-normal"):
         result.interval(300, by="asymptotic")
-    with pytest.raises(UnsupportedError, match="expected accuracy"):
+    with pytest.raises(UnsupportedError, match="expected value"):
         result.interval(100, kind="new_set", by="asymptotic")
     with pytest.raises(UnsupportedError, match="read from a file"):
         Forecast.from_json(result.to_json()).interval(100, by="asymptotic")

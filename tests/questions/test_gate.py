@@ -7,9 +7,10 @@ from headcount import DataError, ParameterError
 from headcount.questions.gate import Baseline, Estimate, differences, judge
 
 QUICK = ("--method", "no-change")
-ROW = {"classes": 1000, "accuracy": 0.8}
+ROW = {"classes": 1000, "value": 0.8}
 HELD = {
-    "schema": 1, "n_classes": 20, "n_probes": 60, "method": "kde", "observed": [], "forecast": [ROW]
+    "schema": 2, "metric": "accuracy", "n_classes": 20, "n_probes": 60, "method": "kde",
+    "observed": [], "forecast": [ROW],
 }  # fmt: skip
 
 
@@ -127,30 +128,32 @@ def test_messages_show_digits_enough_to_tell_values_apart():
 
 
 def test_a_baseline_holds_what_was_measured_and_what_was_forecast():
-    held = HELD | {"observed": [{"classes": 20, "accuracy": 1}]}
+    held = HELD | {"observed": [{"classes": 20, "value": 1}]}
     found = Baseline.from_dict(held)
-    assert found.accuracy == {20: 1.0, 1000: 0.8}
+    assert found.values == {20: 1.0, 1000: 0.8}
     assert (found.method, found.n_classes, found.n_probes) == ("kde", 20, 60)
 
 
 @pytest.mark.parametrize(
     "changed, message",
     [
-        ({"schema": 2}, "schema 2"),
+        ({"schema": 1}, "schema 1"),
+        ({"metric": "beauty"}, "unknown metric 'beauty'"),
+        ({"metric": 5}, "text was expected"),
         ({"schema": True}, "schema True"),
         ({"method": None}, "text was expected"),
-        ({"forecast": [{"classes": 10, "accuracy": None}]}, "no accuracy"),
-        ({"forecast": [{"classes": 10, "accuracy": math.nan}]}, "no accuracy"),
-        ({"forecast": [{"classes": 10, "accuracy": 1.01}]}, "no accuracy"),
-        ({"forecast": [{"classes": 10, "accuracy": "0.9"}]}, "no accuracy"),
-        ({"forecast": [{"classes": 10, "accuracy": True}]}, "no accuracy"),
-        ({"forecast": [{"classes": 10.5, "accuracy": 0.9}]}, "whole number"),
-        ({"forecast": [{"classes": "10", "accuracy": 0.9}]}, "whole number"),
-        ({"forecast": [{"classes": 10**400, "accuracy": 0.9}]}, "not what headcount forecast"),
-        ({"forecast": [{"accuracy": 0.9}]}, "'classes'"),
-        ({"forecast": [ROW, ROW | {"accuracy": 0.9}]}, "two accuracies at 1,000"),
-        ({"forecast": 5}, "not what headcount forecast"),
-        ({"forecast": [5]}, "not what headcount forecast"),
+        ({"forecast": [{"classes": 10, "value": None}]}, "value of this baseline is no number"),
+        ({"forecast": [{"classes": 10, "value": math.nan}]}, "no list of sound numbers"),
+        ({"forecast": [{"classes": 10, "value": 1.01}]}, "no list of sound numbers"),
+        ({"forecast": [{"classes": 10, "value": "0.9"}]}, "value of this baseline is no number"),
+        ({"forecast": [{"classes": 10, "value": True}]}, "value of this baseline is no number"),
+        ({"forecast": [{"classes": 10.5, "value": 0.9}]}, "whole number"),
+        ({"forecast": [{"classes": "10", "value": 0.9}]}, "whole number"),
+        ({"forecast": [{"classes": 10**400, "value": 0.9}]}, "whole number"),
+        ({"forecast": [{"value": 0.9}]}, "'classes'"),
+        ({"forecast": [ROW, ROW | {"value": 0.9}]}, "two values at 1,000"),
+        ({"forecast": 5}, "a list was expected"),
+        ({"forecast": [5]}, "an object with names"),
         ({"n_classes": "many"}, "whole number"),
     ],
 )
@@ -159,7 +162,9 @@ def test_a_baseline_that_is_none_is_refused(changed, message):
         Baseline.from_dict(HELD | changed)
 
 
-@pytest.mark.parametrize("missing", ["schema", "method", "observed", "forecast"])
+@pytest.mark.parametrize(
+    "missing", ["schema", "metric", "method", "n_classes", "n_probes", "observed", "forecast"]
+)
 def test_a_baseline_without_a_part_is_refused(missing):
     with pytest.raises(DataError, match=missing):
         Baseline.from_dict({name: value for name, value in HELD.items() if name != missing})

@@ -210,7 +210,7 @@ def test_ways_out():
     found = plan_by(model(by_probes=0.5), half_width(0.05), None)
     held = read_json(found.to_json())
     assert held == json.loads(json.dumps(found.to_dict()))
-    assert (held["schema"], held["k"], held["classes"]) == (1, 1000, found.classes)
+    assert (held["schema"], held["k"], held["classes"]) == (2, 1000, found.classes)
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert [int(row["classes"]) for row in rows] == [option.classes for option in found.options]
     assert found.to_frame()["probes"].tolist() == [option.probes for option in found.options]

@@ -256,7 +256,7 @@ def test_order_and_orientation_do_not_matter():
     )
     first = forecast_risk(pilot, cost, [100, 1000])
     second = forecast_risk(shuffled, cost[np.ix_(columns, columns)], [100, 1000])
-    np.testing.assert_allclose(first.curve.risk, second.curve.risk, rtol=1e-9)
+    np.testing.assert_allclose(first.curve.value, second.curve.value, rtol=1e-9)
     np.testing.assert_allclose(first.curve.upper, second.curve.upper, rtol=1e-5)
 
 
@@ -267,7 +267,7 @@ def test_equal_priors_change_nothing():
             forecast_risk(pilot, given, 100, approach=approach, priors=priors, bandwidth=0.5)
             for priors in (None, np.full(40, 7.0))
         )
-        np.testing.assert_array_equal(equal.curve.risk, plain.curve.risk)
+        np.testing.assert_array_equal(equal.curve.value, plain.curve.value)
         np.testing.assert_array_equal(equal.curve.lower, plain.curve.lower)
 
 
@@ -329,7 +329,7 @@ def test_classes_without_probes_only_compete():
     part = pilot.keep_probes(np.flatnonzero(np.asarray(pilot.labels) % 2 == 0))
     found = forecast_risk(part, cost, 100)
     assert 0 < found.risk(100) < cost.max()
-    assert (found.curve.lower <= found.curve.risk).all()
+    assert (found.curve.lower <= found.curve.value).all()
 
 
 def test_one_class_with_probes_gives_no_interval():
@@ -373,17 +373,17 @@ def test_ways_out(tmp_path):
     pilot, cost = small_pilot()
     found = forecast_risk(pilot, cost, [20, 200])
     held = json.loads(found.to_json())
-    assert held["method"] == "regression-gaussian" and held["schema"] == 1
+    assert held["method"] == "regression-gaussian" and held["schema"] == 2
     assert [point["classes"] for point in held["observed"]] == [20, 40]
     (point,) = held["forecast"]
-    assert point["classes"] == 200 and point["risk"] == pytest.approx(float(found.risk(200)))
+    assert point["classes"] == 200 and point["value"] == pytest.approx(float(found.risk(200)))
     assert point["lower"] == pytest.approx(float(found.interval(200)[0]))
-    assert point["lower"] < point["risk"] < point["upper"] <= cost.max()
+    assert point["lower"] < point["value"] < point["upper"] <= cost.max()
     frame = found.to_frame()
-    assert list(frame.columns) == ["classes", "risk", "lower", "upper", "region"]
+    assert list(frame.columns) == ["classes", "value", "lower", "upper", "region"]
     assert set(frame.region[frame.classes <= 40]) == {"observed"}
     lines = found.to_csv().splitlines()
-    assert lines[0] == "classes,risk,lower,upper,region" and len(lines) == len(frame) + 1
+    assert lines[0] == "classes,value,lower,upper,region" and len(lines) == len(frame) + 1
     found.save(tmp_path / "risk.json")
     assert json.loads((tmp_path / "risk.json").read_text()) == held
     with pytest.raises(ParameterError, match="choose one of"):
@@ -391,4 +391,4 @@ def test_ways_out(tmp_path):
     text = repr(found)
     assert "At 20 classes" in text and "(measured, 90% interval " in text
     with pytest.raises(ValueError, match="read-only"):
-        found.curve.risk[0] = 0
+        found.curve.value[0] = 0

@@ -256,7 +256,7 @@ def test_json_brings_everything_back(result):
 @pytest.mark.parametrize(
     "change",
     [
-        {"schema": 2},
+        {"schema": 1},
         {"schema": True},
         {"n_classes": 0},
         {"observed": 1.5},
@@ -277,7 +277,7 @@ def test_what_was_not_written_by_to_dict_is_refused(change):
     with pytest.raises(DataError):
         Backtest.from_dict(held | change)
     with pytest.raises(DataError, match="not a back-test"):
-        Backtest.from_dict({"schema": 1})
+        Backtest.from_dict({"schema": 2})
 
 
 def test_frame_and_csv_have_a_row_a_step(result):

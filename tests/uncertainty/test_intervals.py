@@ -250,7 +250,7 @@ def test_without_intervals():
     assert made.backtest is None and made.uncertainty is None
     assert made.curve.lower is None and made.curve.upper is None
     assert made.to_dict()["forecast"][0]["lower"] is None
-    assert list(made.to_frame().columns) == ["classes", "accuracy", "region"]
+    assert list(made.to_frame().columns) == ["classes", "value", "region"]
 
 
 def test_slow_methods_have_no_intervals():

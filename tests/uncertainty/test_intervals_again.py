@@ -125,7 +125,7 @@ SPOILS = {
         {"model": {}}, {"model": []}, {"model": "good"},
     ],
     "backtest": [
-        {"schema": 2}, {"n_classes": 61}, {"observed": 2}, {"halves": [[0.5]]}, {"halves": 3},
+        {"schema": 1}, {"n_classes": 61}, {"observed": 2}, {"halves": [[0.5]]}, {"halves": 3},
         {"grid": [5, 3]}, {"steps": [{}]}, {"steps": [1]}, {"steps": None}, {"observed": "x"},
     ],
 }  # fmt: skip

@@ -13,6 +13,7 @@ from headcount import (
     observe,
     simulate,
 )
+from headcount.metrics import ACCURACY
 from headcount.uncertainty.asymptotics import metric_error
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 from headcount.uncertainty.error_model import ErrorModel
@@ -350,4 +351,4 @@ def test_the_variance_that_probes_bring_by_hand(average):
     spread = {0: 5 / 12, 1: 1 / 2, 2: 1 / 3}
     share = {"macro": (1 / 3, 1 / 3, 1 / 3), "micro": (1 / 6, 2 / 6, 3 / 6)}[average]
     expected = sum(share[c] ** 2 * spread[c] / labels.count(c) for c in range(3))
-    assert probe_variance(pilot) == pytest.approx(expected, rel=1e-12)
+    assert probe_variance(pilot, ACCURACY) == pytest.approx(expected, rel=1e-12)

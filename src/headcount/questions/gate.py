@@ -65,9 +65,11 @@ class Baseline:
 
         Examples
         --------
-        >>> fields = {"schema": 2, "metric": "accuracy", "method": "kde", "observed": []}
-        >>> Baseline.from_dict(fields | {"forecast": [{"classes": 1000, "value": 0.8}]}).values
-        {1000: 0.8}
+        >>> import headcount
+        >>> pilot = headcount.Pilot.from_losses([0, 0, 1], n_classes=50)
+        >>> made = headcount.forecast(pilot, classes=50, method="no-change", intervals=False)
+        >>> Baseline.from_dict(made.to_dict()).values
+        {50: 0.6666666666666666}
         """
         with reading(NOUN):
             record = Record(fields, NOUN)
@@ -75,8 +77,8 @@ class Baseline:
             return cls(
                 values=_values([*record.records("observed"), *record.records("forecast")]),
                 method=record.text("method"),
-                n_classes=record.optional("n_classes", record.whole),
-                n_probes=record.optional("n_probes", record.whole),
+                n_classes=record.whole("n_classes"),
+                n_probes=record.whole("n_probes"),
                 metric=resolve_metric(record.text("metric")),
             )
 

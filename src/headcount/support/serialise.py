@@ -8,7 +8,7 @@ sentence where it is something else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -133,8 +133,17 @@ class Record:
             )
 
     def optional(self, name: str, read: Callable[[str], Any]) -> Any:
-        """Return a field read by one of the other methods, None where it is null or missing."""
-        return None if self.get(name) is None else read(name)
+        """Return a field read by one of the other methods, None where it is null."""
+        return None if self[name] is None else read(name)
+
+    def no_more_than(self, names: Iterable[str]) -> None:
+        """Refuse a field of another name."""
+        strange = sorted(map(str, set(self.fields) - set(names)))
+        if strange:
+            raise DataError(
+                f"this is not a {self.noun} that headcount wrote: it has {strange[0]!r:.40}; write "
+                "it again."
+            )
 
     def text(self, name: str) -> str:
         """Return a text."""

@@ -116,8 +116,10 @@ def read_uncertainty(record: Record) -> Uncertainty:
 
 def read_model(record: Record) -> ErrorModel:
     """Return what was learned about errors, refused if it is something else."""
+    names = ErrorModel.__dataclass_fields__
+    record.no_more_than(names)
     tables = {name: record.numbers(name, 0, STEEPEST) for name in ("levels", "quantiles")}
-    rest = [name for name in ErrorModel.__dataclass_fields__ if name not in tables]
+    rest = [name for name in names if name not in tables]
     fields: dict[str, Any] = {name: record.number(name, 0, STEEPEST) for name in rest}
     sizes = {len(table) for table in tables.values()}
     if len(sizes) != 1 or any((np.diff(table) < 0).any() for table in tables.values()):
