@@ -231,7 +231,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
     """Return `value` as an integer of at least `least`."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not number == np.floor(number) or np.isinf(number):
         raise ParameterError(f"{name} must be a whole number, but is {short(repr(value))}.")
