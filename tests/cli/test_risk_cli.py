@@ -156,7 +156,7 @@ def test_approach_and_basis_reach_the_library(pilot, tree, answer):
         extra = [word for name, value in options.items() for word in (f"--{name}", value)]
         answered = read_json(answer(*words, *extra))
         expected = forecast_risk(loaded, distances(), 40, intervals=False, **options)
-        found[answered["method"]] = answered["forecast"][0]["risk"]
+        found[answered["method"]] = answered["forecast"][0]["value"]
         assert found[expected.method] == pytest.approx(float(expected.risk(40)), abs=1e-9)
     assert len(set(found.values())) == 3
 
@@ -189,7 +189,7 @@ def test_table_shows_the_pilot_the_numbers_and_their_source(pilot, tree, answer)
 def test_csv_is_the_curve(pilot, tree, answer):
     words = ["risk", pilot, "--cost", tree, "--classes", 500, "--csv"]
     rows = list(csv.DictReader(io.StringIO(answer(*words))))
-    assert set(rows[0]) == {"classes", "risk", "lower", "upper", "region"}
+    assert set(rows[0]) == {"classes", "value", "lower", "upper", "region"}
     curve = {int(row["classes"]): float(row["value"]) for row in rows}
     assert {2, 20, 500} <= set(curve)
     assert all((int(r["classes"]) <= 20) == (r["region"] == "observed") for r in rows)
@@ -203,8 +203,8 @@ def test_counts_are_enough_for_zero_one_only(tmp_path, answer, refused, tree):
     np.savez(tmp_path / "counts.npz", losses=losses, n_classes=20)
     words = ["risk", tmp_path / "counts.npz", "--classes", 100, "--cost"]
     found = read_json(answer(*words, "zero-one", "--json"))
-    assert found["observed"][-1]["risk"] == pytest.approx(np.mean(losses > 0))
-    assert set(found["forecast"][0]) == {"classes", "risk"}
+    assert found["observed"][-1]["value"] == pytest.approx(np.mean(losses > 0))
+    assert set(found["forecast"][0]) == {"classes", "value", "lower", "upper"}
     assert "likely" not in answer(*words, "zero-one")
     np.savez(tmp_path / "cost.npz", cost=distances())
     assert "only counts" in refused(*words, tmp_path / "cost.npz")

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from headcount import Pilot
+from headcount import Pilot, observe
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators import Exponential, Regression, SplineRegression
 from headcount.estimators.regression import curve_rows, fit_mixture
 from headcount.estimators.shared.bases import GaussianBasis, SplineBasis
+from headcount.metrics import Top
 from headcount.questions.risk import as_cost, covariance, observed_risk
 from headcount.questions.risk.covariance import curve_covariance, risk_jackknife, standard_errors
 from headcount.uncertainty import jackknife as module
@@ -25,6 +26,7 @@ from headcount.uncertainty.asymptotics import (
     sup_error,
     sup_error_bound,
 )
+from headcount.uncertainty.jackknife import MetricJackknife
 
 
 def small_pilot(rng, n_classes, rule, average="macro"):
@@ -84,6 +86,29 @@ def test_leaving_out_equals_measuring_again(rule, average, with_priors):
                     for c, d in itertools.combinations(range(len(chosen)), 2):
                         again = left_out(pilot, cost, count, chosen[[c, d]], priors)
                         assert both[c, d] == pytest.approx(again, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("rule", ["random", "lose", "win"])
+def test_leaving_out_a_class_for_another_metric_equals_measuring_again(rule, average):
+    rng = np.random.default_rng(len(rule))
+
+    def again(missing, k, metric):
+        rest = np.delete(np.arange(pilot.n_classes), missing)
+        return observe(pilot.subset(rest)).value(k, metric) if pilot.has_probes(rest) else np.nan
+
+    for n_classes, m in ((4, 2), (6, 2), (7, 3)):
+        pilot = small_pilot(rng, n_classes, rule, average)
+        jackknife = MetricJackknife(pilot, Top(m))
+        k = np.arange(2, n_classes)
+        single = jackknife.without_one(k)
+        for c in range(n_classes):
+            assert single[c] == pytest.approx(again([c], k, Top(m)), abs=1e-12)
+        for count in range(2, n_classes - 1):
+            both = jackknife.without_two(count, np.arange(n_classes))
+            for c, d in itertools.combinations(range(n_classes), 2):
+                expected = again([c, d], count, Top(m))
+                assert both[c, d] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_covariance_by_hand():
