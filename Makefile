@@ -5,17 +5,21 @@ BIN := .venv/bin
 LOCKED := --constraint requirements.lock
 # Newer builds bring gigabytes of CUDA with them, which no test here uses.
 TORCH := torch==2.13.0
-# What is installed, without the experiments, which need torch.
-INSTALLED := tests src --ignore tests/experiments
-FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
+# What does not need torch.
+WITHOUT_TORCH := tests src --ignore tests/experiments --ignore src/headcount/estimators/cleanex
+PYTEST := -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-newest test-oldest slow lock lint docs house wheel papers bench clean
+.PHONY: demo test test-long test-newest test-oldest lock lint docs house wheel papers bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
 
 test: .venv/.installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
+	$(BIN)/python $(PYTEST) --cov --cov-report=term --durations=25
+
+# Simulations, long experiments, whole commands: tests/README.md says what belongs there.
+test-long: .venv/.installed-dev
+	$(BIN)/python $(PYTEST) tests/long
 
 # What a user gets who installs today: a release of another project that breaks us shows here.
 test-newest:
@@ -23,7 +27,7 @@ test-newest:
 	$(PYTHON) -m venv .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade pip
 	.venv-newest/bin/python -m pip install --quiet $(TORCH) --editable '.[dev]'
-	.venv-newest/bin/python $(FAST)
+	.venv-newest/bin/python $(PYTEST)
 
 # The lower bounds of pyproject.toml are true. Old packages warn of what newer ones that they need
 # will drop; that is not ours to mend.
@@ -34,12 +38,8 @@ test-oldest: .venv/.installed-dev
 	    --editable '.[plot,io,report]'
 	grep -E '^(pytest|pytest-xdist|hypothesis|polars)==' requirements.lock | \
 	    $(BIN)/uv pip install --quiet --python .venv-oldest --requirement -
-	.venv-oldest/bin/python $(FAST) $(INSTALLED) -W ignore::DeprecationWarning
-
-# Which tests are too slow for the two above.
-slow: .venv/.installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --durations 0 --durations-min 2 | \
-	    $(BIN)/python scripts/list_slow_tests.py tests/slow.txt
+	env --unset HEADCOUNT_REQUIRE_BROWSER \
+	    .venv-oldest/bin/python $(PYTEST) $(WITHOUT_TORCH) -W ignore::DeprecationWarning
 
 # The versions of today become those of every day; with the oldest Python that is supported.
 lock:

@@ -1,7 +1,5 @@
 """Fixtures that several files of tests use."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import settings
 
@@ -15,15 +13,6 @@ from headcount.display.report import write_report
 # Examples that take long say little: the machine may be busy.
 settings.register_profile("headcount", deadline=None)
 settings.load_profile("headcount")
-
-SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().splitlines())
-
-
-def pytest_collection_modifyitems(items):
-    """Mark what was seen to take seconds, and all that waits for a browser."""
-    for item in items:
-        if item.nodeid.split("[")[0] in SLOW or "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

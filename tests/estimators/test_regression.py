@@ -3,7 +3,7 @@ import pytest
 from scipy import integrate
 from scipy.stats import norm
 
-from headcount import Favorability, ParameterError, Pilot, observe
+from headcount import ParameterError, Pilot, observe
 from headcount.estimators.regression import (
     Regression,
     SplineRegression,
@@ -127,30 +127,6 @@ def test_recovers_laws_it_can_hold(name, method):
     fit = method.fit(pilot_of(law, 300, 20_000, seed=1))
     for k in (2, 300, 1500):
         assert float(fit.predict(k)) == pytest.approx(truth(k), abs=0.012)
-
-
-def test_gaussian_basis_recovers_a_probit_mixture():
-    law = Favorability(
-        np.concatenate([probit_normal_law(1.0, 0.5).p, probit_normal_law(3.0, 0.5).p]),
-        np.concatenate(
-            [probit_normal_law(1.0, 0.5).weights, 3 * probit_normal_law(3.0, 0.5).weights]
-        ),
-    )
-    fit = Regression().fit(pilot_of(law, 400, 20_000, seed=2))
-    np.testing.assert_allclose(fit.predict([400, 4000]), law.accuracy([400, 4000]), atol=0.025)
-
-
-def test_least_squares_is_unbiased_under_its_model():
-    """004, Theorem 3.2: the curve is unbiased and the fit linear; 400 pilots, four standard errors."""
-    distances = knots("uniform", 3, 30, 300)
-    weights = np.array([0.2, 0.3, 0.5])
-    basis = SplineBasis(distances)
-    law = basis.law(weights)
-    truth = float((basis.accuracy(np.array([60.0])) @ weights)[0])
-    method = SplineRegression(constraint="none", n_knots=3)
-    found = [float(method.fit(pilot_of(law, 30, 400, seed)).predict(60)) for seed in range(400)]
-    error = np.std(found) / 20
-    assert abs(np.mean(found) - truth) < 4 * error < 0.02
 
 
 def test_weights_and_largest_k_choose_the_rows():

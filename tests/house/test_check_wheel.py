@@ -11,11 +11,11 @@ def test_a_wheel_with_the_package_and_what_is_said_about_it_passes():
 
 def test_what_is_missing_and_what_does_not_belong_there_is_named():
     sources = check_wheel.source_files()
-    held = sources - {"headcount/py.typed"} | {"experiments/app.py", "tests/brute.py"}
+    held = sources - {"headcount/py.typed"} | {"experiments/app.py", "tests/conftest.py"}
     assert check_wheel.problems(held, sources) == [
         "headcount/py.typed: missing",
         "experiments/app.py: does not belong there",
-        "tests/brute.py: does not belong there",
+        "tests/conftest.py: does not belong there",
     ]
 
 

@@ -54,7 +54,13 @@ def test_ci_tries_the_newest_and_the_oldest_versions():
     oldest = " ".join(commands("test-oldest")).replace("\\", "")
     assert "--resolution lowest-direct" in oldest
     for line in (newest[-1], commands("test-oldest")[-1]):
-        assert "pytest" in line and "not slow" in line
+        assert "pytest" in line and "tests/long" not in line
+
+
+def test_ci_runs_the_long_tests_and_the_fast_ones_alone_are_measured():
+    assert "\nmake test\nmake test-long\n" in (ROOT / ".ci/run").read_text()
+    assert "--cov" in commands("test")[-1] and "tests/long" not in commands("test")[-1]
+    assert commands("test-long")[-1].endswith(" tests/long")
 
 
 def test_pre_commit_runs_what_make_lint_runs():

@@ -172,21 +172,6 @@ def test_tasks_without_probes_are_left_out():
     assert error > 0 and abs(drawn - np.mean(every)) < 4 * error
 
 
-def test_drawn_tasks_agree_with_all_tasks_within_their_error():
-    pilot, scores, cost = small(4, 8, 30)
-    priors = np.array([3.0, 1, 0.2, 5, 1, 9, 2, 2])
-    truth = np.mean(brute_risk.task_risks(scores, pilot.labels, cost, priors, 4, "random"))
-    draws = [
-        task_normalised_risk(pilot, cost, 4, priors, repeats=60, random_state=seed)
-        for seed in range(200)
-    ]
-    values, errors = np.array(draws).T
-    # The mean of 200 draws is within 4 of its standard errors; the spread of 200 values is known
-    # to 1 / sqrt(400) = 5 percent, so 4 of those.
-    assert abs(values.mean() - truth) < 4 * values.std() / math.sqrt(200)
-    assert errors.mean() == pytest.approx(values.std(ddof=1), rel=0.2)
-
-
 def test_equal_priors_estimate_the_observed_risk():
     pilot = gaussian_pilot(5)
     truth = float(observed_risk(pilot, "zero-one", 10))

@@ -14,7 +14,7 @@ from headcount.curves.favorability import ROUND_OFF, Favorability
 from headcount.display.plots import AccuracyDisplay, CapacityDisplay
 from headcount.display.report.embedding import as_limits
 from headcount.uncertainty.intervals import KINDS, Uncertainty
-from interval_pilots import counts, gaussian
+from interval_pilots import gaussian
 
 QUIET = [
     pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning"),
@@ -92,16 +92,6 @@ def test_limits_are_the_least_of_those_up_to_k(made):
     # At every number of classes: the ladder may miss a dip between two rungs.
     ks = np.arange(1.0, 6 * made.n_classes)
     assert np.abs(np.array(made.interval(ks)) - brute(ks)).max() < 0.05
-
-
-@pytest.mark.parametrize("method", ["auto", "probit-normal", "exponential", "no-change"])
-def test_limits_of_real_pilots_never_rise(method):
-    for pilot in (gaussian(sigma=0.6), counts(100, 40, labels=np.arange(100) % 40)):
-        made = forecast(pilot, classes=pilot.n_classes, method=method)
-        ks = every_size(made)
-        lower, upper = made.interval(ks)
-        assert never_rises(lower) and never_rises(upper)
-        assert (lower <= made.accuracy(ks) + 1e-12).all() and (made.accuracy(ks) <= upper).all()
 
 
 def test_limits_that_rose_are_held():

@@ -18,7 +18,7 @@ SAME_EACH = 0.2
 CLOSE = 0.15
 FEWEST = 3
 # Chance of a false alarm that each rule aims at. Measured on healthy simulated pilots (kinds as in
-# tests/check_pilots.py, three to ten probes a class; 400 of each): near-duplicates in 0.5%
+# tests/helpers/check_pilots.py, three to ten probes a class; 400 of each): near-duplicates in 0.5%
 # with fine scores, in at most 1% with scores rounded so coarsely that half of all probes tie; no
 # hub in 1,000.
 CHANCE = 0.01

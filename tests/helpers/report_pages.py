@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from headcount import Pilot
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 NEEDS_BROWSER = pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("HEADCOUNT_REQUIRE_BROWSER") != "1",
-    reason="needs Chromium: apt-get install chromium",
+    (CHROMIUM is None or find_spec("playwright") is None)
+    and os.environ.get("HEADCOUNT_REQUIRE_BROWSER") != "1",
+    reason="needs playwright and Chromium: apt-get install chromium",
 )
 
 SCRIPT = '<script>alert("x")</script>'

@@ -1,6 +1,6 @@
-"""Pictures of made-up answers, to be compared with those in `baselines`.
+"""Pictures of made-up answers, to be compared with those in `tests/display/baselines`.
 
-After a change that is meant: `python tests/picture_baselines.py` draws them all again; look at
+After a change that is meant: `python tests/helpers/picture_baselines.py` draws them all again; look at
 them before they are committed.
 """
 
@@ -28,7 +28,7 @@ from headcount.questions.compare import Crossing
 from headcount.questions.forecast import Curve
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 
-FOLDER = Path(__file__).parent / "baselines"
+FOLDER = Path(__file__).parents[1] / "display" / "baselines"
 K = 100
 CLASSES = np.unique(np.append(np.geomspace(2, 5000, 40).round(), K)).astype(int)
 REGION = np.where(CLASSES <= K, "observed", "forecast")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headcount import Pilot, forecast, simulate
+from headcount import Favorability, Pilot, forecast, observe, simulate
 from headcount.checks import run_checks
 
 STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013", "HC020", "HC021")
@@ -55,3 +55,36 @@ def healthy(seed):
         groups=groups.tolist(),
         order=rng.permutation(n_classes),
     )
+
+
+def planted(n_pairs, seed=0, near=0.03, **options):
+    """A pilot in which the first classes were entered again as the next ones."""
+    options = {"n_classes": 100, "per_class": 10, "n_dims": 10, "sigma": 0.45} | options
+    rng = np.random.default_rng(seed)
+    _, labels, centres = vectors(seed=seed, **options)
+    twins = centres[:n_pairs] + near * rng.normal(size=(n_pairs, centres.shape[1]))
+    centres[n_pairs : 2 * n_pairs] = twins
+    probes = centres[labels] + options["sigma"] * rng.normal(size=(len(labels), centres.shape[1]))
+    names = np.array([f"c{i:03d}" for i in range(len(centres))])
+    return Pilot.from_embeddings(probes, names[labels], centres, names)
+
+
+def drifting(seed=0, noise=1.0, lead=0.0, n_classes=60, per_class=4):
+    """Probes get noisier along the order by a factor, and scores of classes rise by `lead`."""
+    rng = np.random.default_rng([seed, 2])
+    _, labels, centres = vectors(n_classes, per_class, seed=seed)
+    place = np.linspace(-0.5, 0.5, n_classes)
+    spread = (0.6 * noise**place)[labels][:, None]
+    probes = centres[labels] + spread * rng.normal(size=(len(labels), centres.shape[1]))
+    values = -np.square(probes[:, None] - centres).sum(axis=2) + lead * place
+    return values, labels, np.arange(n_classes)
+
+
+def alarm(values, labels, order, **options):
+    """What is said about a trend along the order of the classes, if anything is."""
+    pilot = Pilot.from_scores(values, labels, higher_is_better=True, order=order, **options)
+    checks = {
+        check.code: check.message
+        for check in run_checks(pilot, observe(pilot), Favorability([0.01], [1.0]))
+    }
+    return checks.get("HC020")
