@@ -1,19 +1,18 @@
-"""The learned default: its evidence, its network, its projection, and what it is worth."""
+"""The learned default: its network, its projection, and what it is worth."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import kurtosis, skew
 from sklearn.base import clone
 
 from headcount import Pilot, forecast, observe, simulate
 from headcount.curves.favorability import Favorability
 from headcount.errors import AssumptionWarning
 from headcount.estimators import ProbitNormal
-from headcount.estimators.auto import features as evidence_of
 from headcount.estimators.auto import network
-from headcount.estimators.auto.auto import Auto, _within
+from headcount.estimators.auto.auto import Auto, within
+from headcount.estimators.auto.features import Features, gather, law_curve
 from headcount.estimators.auto.projection import closest_law, reference_law
 from headcount.simulate.theory import probit_normal_law
 
@@ -35,84 +34,7 @@ def pilot():
 
 def gathered(pilot, **options):
     base = ProbitNormal().fit(pilot)
-    return evidence_of.gather(pilot, base.favorability_, base.mu_, base.tau_, **options)
-
-
-# -- evidence ---------------------------------------------------------------------------------------
-
-
-def test_features_of_a_probe_by_hand():
-    scores, labels = scores_and_labels()
-    seen = gathered(Pilot.from_scores(scores, labels))
-    row = 17
-    impostors = np.sort(np.delete(scores[row], labels[row]))[::-1]
-    true = scores[row, labels[row]]
-    spread = impostors.std(ddof=1)
-    z, z_true = (impostors - impostors.mean()) / spread, (true - impostors.mean()) / spread
-    losses = (impostors > true).sum()
-    n = len(impostors)
-
-    def tame(x):
-        return np.sign(x) * np.log1p(abs(x))
-
-    gaps, units = [], []
-    for span in evidence_of.SPANS:
-        unit = np.mean(z[:span]) - z[span]
-        gaps.append(tame((z_true - z[span]) / unit))
-        units.append(np.log(unit))
-    others = labels != labels[row]
-    means = np.array([np.delete(s, c).mean() for s, c in zip(scores, labels, strict=True)])
-    spreads = np.array([np.delete(s, c).std(ddof=1) for s, c in zip(scores, labels, strict=True)])
-    column = ((scores[:, labels[row]] - means) / spreads)[others]
-    beaten = (scores[:, labels[row]] > scores[np.arange(len(labels)), labels])[others].mean()
-    expected = [
-        np.log((losses + 0.5) / (n - losses + 0.5)), np.log1p(losses), float(losses == 0), 0.0,
-        np.log(40), 1.0,
-        tame(z_true), *z[np.array(evidence_of.RANKS) - 1], *np.quantile(z, evidence_of.LEVELS),
-        tame(skew(z)), tame(kurtosis(z)), *gaps, *units,
-        column.mean(), column.std(), np.log(beaten * n + 0.5),
-    ]  # fmt: skip
-    np.testing.assert_allclose(seen.probes[row], expected, atol=1e-10)
-    assert seen.coarseness == 0
-
-
-def test_observed_curve_is_the_exact_one_and_goes_between_whole_numbers(pilot):
-    counts = np.array([2.0, 5.0, 10.0, 40.0])
-    np.testing.assert_allclose(
-        evidence_of.observed_at(pilot, counts), observe(pilot).accuracy(counts), atol=1e-12
-    )
-    between = evidence_of.observed_at(pilot, np.array([5.0, 5.5, 6.0]))
-    assert between[0] > between[1] > between[2]
-    whole = gathered(pilot).whole
-    assert len(whole) == evidence_of.N_GLOBALS
-    np.testing.assert_allclose(whole[-5:], [np.log(40), np.log(40), np.log(120), np.log(3), 1])
-
-
-def test_evidence_ignores_linear_maps_and_losses_ignore_scores(pilot):
-    scores, labels = scores_and_labels()
-    mapped = gathered(Pilot.from_scores(3e3 * scores - 1e4, labels))
-    np.testing.assert_allclose(mapped.probes, gathered(pilot).probes, atol=1e-9)
-    bare = gathered(pilot, use_scores=False)
-    assert not bare.has_scores
-    assert (bare.probes[:, evidence_of.N_LOSSES - 1 :] == 0).all()
-    counted = gathered(Pilot.from_losses(pilot.losses, 40, labels=pilot.labels))
-    np.testing.assert_array_equal(bare.probes, counted.probes)
-    np.testing.assert_array_equal(bare.whole, counted.whole)
-
-
-def test_blocks_of_scores_do_not_show(pilot, monkeypatch):
-    whole = gathered(pilot).probes
-    blocks = pilot.score_blocks
-    monkeypatch.setattr(Pilot, "score_blocks", lambda self: blocks(7))
-    np.testing.assert_allclose(gathered(pilot).probes, whole, atol=1e-12)
-
-
-def test_impostors_all_alike_give_finite_evidence():
-    scores = np.zeros((4, 5))
-    scores[np.arange(3), np.arange(3)] = (1.0, 0.0, -1.0)
-    seen = gathered(Pilot.from_scores(scores, [0, 1, 2, 3]))
-    assert np.isfinite(seen.probes).all()
-    assert seen.coarseness == 1
+    return gather(pilot, base.favorability_, base.mu_, base.tau_, **options)
 
 
 # -- the network ------------------------------------------------------------------------------------
@@ -120,11 +42,11 @@ def test_impostors_all_alike_give_finite_evidence():
 
 def test_pooling_weighs_classes_not_probes():
     values = np.array([[1.0], [3.0], [10.0]])
-    seen = evidence_of.Evidence(
+    features = Features(
         values, np.array([0, 0, 1]), np.array([0.25, 0.75]), *[np.empty(0)] * 3, False, 0.0
     )
     # Class means 2 and 10 with weights 1/4 and 3/4: mean 8, variance 12.
-    np.testing.assert_allclose(network.pooled(values, seen), [8.0, 12**0.5], rtol=1e-6)
+    np.testing.assert_allclose(network.pooled(values, features), [8.0, 12**0.5], rtol=1e-6)
 
 
 def test_weights_are_small_and_several_networks_agree_roughly(pilot):
@@ -132,10 +54,10 @@ def test_weights_are_small_and_several_networks_agree_roughly(pilot):
 
     path = files("headcount.estimators.auto") / network.FILE
     assert len(path.read_bytes()) < 3_000_000
-    seen = gathered(pilot)
-    curves = [network.run(weights, seen)[0] for weights in network.networks()]
+    features = gathered(pilot)
+    curves = [network.run(weights, features)[0] for weights in network.networks()]
     assert len(curves) >= 2
-    forecast, spread = network.forecast(seen)
+    forecast, spread = network.forecast(features)
     np.testing.assert_allclose(forecast, np.mean(curves, axis=0))
     assert (np.std(curves, axis=0) < spread).all()
     assert ((spread > 0.05) & (spread < 2)).all()
@@ -145,7 +67,7 @@ def test_weights_are_small_and_several_networks_agree_roughly(pilot):
 
 
 def test_networks_vote_as_far_as_their_problems_reached(pilot):
-    seen = gathered(pilot)
+    features = gathered(pilot)
     held = network.networks()
     limited = [weights for weights in held if "limits" in weights]
     assert 0 < len(limited) < len(held)
@@ -153,9 +75,9 @@ def test_networks_vote_as_far_as_their_problems_reached(pilot):
     assert lowest < low < full < none
 
     def curve(odds):
-        base = seen.base.copy()
+        base = features.base.copy()
         base[3] = odds  # among the pilot's own classes
-        asked = replace(seen, base=base)
+        asked = replace(features, base=base)
         runs = np.array([network.run(weights, asked)[0] for weights in held])
         return network.forecast(asked)[0], runs
 
@@ -187,12 +109,12 @@ def test_reference_sums_are_integrals():
 def test_the_closest_law_reaches_any_curve_of_a_law():
     ks = np.array([2.0, 4, 12.5, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400])
     truth = Favorability([1e-5, 1e-3, 0.03, 0.6], [0.3, 0.3, 0.3, 0.1])
-    goal = evidence_of.law_curve(truth, ks)
+    goal = law_curve(truth, ks)
     made = closest_law(reference_law(2.0, 1.0), ks, goal)
-    np.testing.assert_allclose(evidence_of.law_curve(made, ks), goal, atol=2e-3)
+    np.testing.assert_allclose(law_curve(made, ks), goal, atol=2e-3)
     # Nothing to move: the reference stays what it is.
     reference = reference_law(2.0, 1.0)
-    same = closest_law(reference, ks, evidence_of.law_curve(reference, ks))
+    same = closest_law(reference, ks, law_curve(reference, ks))
     np.testing.assert_allclose(same.weights, reference.weights, atol=1e-12)
 
 
@@ -201,7 +123,7 @@ def test_the_closest_law_minimises_what_it_says():
     made = closest_law(reference, ks, goal)
 
     def cost(weights):
-        gap = evidence_of.law_curve(Favorability(reference.p, weights), ks) - goal
+        gap = law_curve(Favorability(reference.p, weights), ks) - goal
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = np.where(weights > 0, weights * np.log(weights / reference.weights), 0.0)
         return entropy.sum() + 0.5 * (gap**2).sum() / 5e-4**2
@@ -282,7 +204,7 @@ def test_the_plain_fit_is_left_where_nothing_was_learned():
 
 def test_trust_fades_smoothly():
     edges = (8, 18, 4000, 40_000)
-    assert [_within(k, edges) for k in (2, 8, 18, 600, 4000, 40_000, 10**6)] == [
+    assert [within(k, edges) for k in (2, 8, 18, 600, 4000, 40_000, 10**6)] == [
         0,
         0,
         1,
@@ -291,7 +213,7 @@ def test_trust_fades_smoothly():
         0,
         0,
     ]
-    values = [_within(k, edges) for k in np.geomspace(4000, 40_000, 50)]
+    values = [within(k, edges) for k in np.geomspace(4000, 40_000, 50)]
     assert (np.diff(values) <= 0).all()
     assert np.abs(np.diff(values)).max() < 0.05
     losses = np.random.default_rng(0).geometric(0.3, 300) - 1

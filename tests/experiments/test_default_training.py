@@ -1,4 +1,4 @@
-"""Training the default forecast: evidence in torch, truths, the network, going on after a stop."""
+"""Training the default forecast: features in torch, truths, the network, going on after a stop."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,11 @@ from scipy.special import logit
 
 from experiments.problems import problems
 from experiments.problems.families import PLAIN
-from experiments.training import features, learn
+from experiments.training import features, fits, learn
 from headcount import Pilot
 from headcount.estimators import ProbitNormal
-from headcount.estimators.auto import features as evidence_of
 from headcount.estimators.auto import network as shipped
+from headcount.estimators.auto.features import N_FEATURES, Features, class_counts, gather, law_curve
 from headcount.simulate.theory import IsotropicGaussian
 
 torch = pytest.importorskip("torch")
@@ -29,7 +29,7 @@ def one_thread():
 
 def gathered(pilot, **options):
     base = ProbitNormal().fit(pilot)
-    return evidence_of.gather(pilot, base.favorability_, base.mu_, base.tau_, **options)
+    return gather(pilot, base.favorability_, base.mu_, base.tau_, **options)
 
 
 def scores_of(seed, n_classes, per_class, family=None):
@@ -46,7 +46,7 @@ def group():
     return network.Group(**made)
 
 
-# -- evidence ---------------------------------------------------------------------------------------
+# -- features ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,15 @@ def group():
 )
 def test_both_ways_to_gather_agree(seed, n_classes, per_class, family):
     scores, labels = scores_of(seed, n_classes, per_class, family)
-    seen = gathered(Pilot.from_scores(scores.numpy(), labels.numpy()))
+    expected = gathered(Pilot.from_scores(scores.numpy(), labels.numpy()))
     batch = features.gather(scores[None], labels, per_class, n_classes)
     # Training scores are float32.
-    np.testing.assert_allclose(batch.probes[0].flatten(0, 1), seen.probes, atol=2e-4)
-    np.testing.assert_allclose(batch.whole[0], seen.whole, atol=1e-3)
-    np.testing.assert_allclose(batch.base[0], seen.base, atol=1e-3)
+    np.testing.assert_allclose(batch.probes[0].flatten(0, 1), expected.probes, atol=2e-4)
+    np.testing.assert_allclose(batch.whole[0], expected.whole, atol=1e-3)
+    np.testing.assert_allclose(batch.base[0], expected.base, atol=1e-3)
+    # From the same doubles each probe has the same features to the last digits.
+    doubles = features.gather(scores[None].double(), labels, per_class, n_classes)
+    np.testing.assert_allclose(doubles.probes[0].flatten(0, 1), expected.probes, atol=1e-11)
     # As much holds for a pilot some of whose classes have no probes.
     some = 3 * n_classes // 4
     kept = some * per_class
@@ -94,9 +97,9 @@ def test_problems_gathered_together_are_as_alone(monkeypatch):
 @pytest.mark.parametrize("losses", [[0] * 20, [19] * 20, [0] * 19 + [19], list(range(20))])
 def test_fits_agree_at_the_edges(losses):
     lost = torch.tensor([losses])
-    found = features.fitted(lost, torch.zeros_like(lost), 20, 20)
+    found = fits.fit_losses(lost, torch.zeros_like(lost), 20, 20)
     fit = ProbitNormal().fit(Pilot.from_losses(losses, 20, labels=np.arange(20)))
-    expected = evidence_of.law_curve(fit.favorability_, evidence_of.class_counts(20))
+    expected = law_curve(fit.favorability_, class_counts(20))
     np.testing.assert_allclose(torch.sigmoid(found.base[0]), expected, atol=1e-3)
 
 
@@ -104,11 +107,11 @@ def test_fits_agree_at_the_edges(losses):
 
 
 def test_nothing_held_out_is_learned_from():
-    seen = [one for number in range(0, 400, 8) for one in learn.drawn(number, 10)]
-    families = {one.family for one in seen}
+    shown = [one for number in range(0, 400, 8) for one in learn.drawn(number, 10)]
+    families = {one.family for one in shown}
     assert not families & set(problems.HELD_OUT)
     assert PLAIN in families and len(families) > 8
-    plain = np.mean([one.family == PLAIN for one in seen])
+    plain = np.mean([one.family == PLAIN for one in shown])
     assert 0.15 < plain < 0.4
     for number in range(300):
         n_classes, per_class, members = learn.sizes(number)
@@ -126,7 +129,7 @@ def test_settings_of_paper_001_have_their_known_truth():
     one = asked[0]
     made = learn.make_group([one], 100, "cpu", truth_probes=3000, truth_classes=3000)
     exact = IsotropicGaussian(one.n_dims, one.noise, None).accuracy(
-        np.round(evidence_of.class_counts(100)[[3, 5, 7]]).astype(int)
+        np.round(class_counts(100)[[3, 5, 7]]).astype(int)
     )
     # 3,000 fresh probes, rivals shared: standard error about 0.01.
     np.testing.assert_allclose(made["truth"][0, [3, 5, 7]], exact, atol=0.03)
@@ -139,7 +142,7 @@ def test_chances_of_single_probes_average_to_the_truth(group):
     known = group.known > 0
     gap = (chances - group.truth.mean(dim=0))[known]
     assert gap.abs().max() < 0.08
-    assert group.probes.shape == (6, 25, 2, evidence_of.N_FEATURES)
+    assert group.probes.shape == (6, 25, 2, N_FEATURES)
 
 
 # -- the network ------------------------------------------------------------------------------------
@@ -167,12 +170,12 @@ def test_numpy_runs_the_same_network(group):
             probes, whole = group.probes[row : row + 1], group.whole[row : row + 1]
             if alone:
                 probes, whole = network.losses_alone(probes, whole)
-            seen = evidence_of.Evidence(
+            pilot = Features(
                 probes[0].flatten(0, 1).double().numpy(), members,
                 np.full(n_members, 1 / n_members), whole[0].double().numpy(),
                 group.base[row].double().numpy(), np.empty(0), not alone, 0.0,
             )  # fmt: skip
-            made = shipped.run(weights, seen)
+            made = shipped.run(weights, pilot)
             np.testing.assert_allclose(made[0], expected, atol=1e-4)
             if not alone:
                 np.testing.assert_allclose(made[1], spread[row], atol=1e-4)

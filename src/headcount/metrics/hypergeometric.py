@@ -9,6 +9,10 @@ Differences of log-factorials would cancel to nothing here: for n = 1e9 they los
 mass is therefore written as a ratio of three binomial masses with p = m / n, each computed from
 Stirling errors and deviances, in which all terms are small (Loader, *Fast and accurate computation
 of binomial probabilities*, 2000).
+
+With gamma functions for the factorials the formula holds for any real m, too. `log_mass` and
+`chance_unbeaten` take one: the curves of two pilots are compared at the same shares of their
+classes.
 """
 
 from __future__ import annotations
@@ -35,9 +39,11 @@ _STIRLING = np.array([0.0, *(_exact_stirling_error(n) for n in range(1, _TABLE_E
 
 @njit(nogil=True, cache=True)
 def _stirling_error(n):
-    """Return log n! minus Stirling's formula."""
+    """Return log n! minus Stirling's formula, of any real n."""
     if n < _TABLE_END:
-        return _STIRLING[int(n)]
+        if n == int(n):
+            return _STIRLING[int(n)]
+        return math.lgamma(n + 1.0) - (n + 0.5) * np.log(n) + n - 0.5 * np.log(2 * np.pi)
     s = 1.0 / (n * n)
     series = 1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188))))
     return series / n
@@ -93,30 +99,36 @@ def log_mass(j, n, losses, m):
 
 
 @njit(nogil=True, cache=True)
+def _with_one_more_loss(chance, losses, n, m):
+    """Chance to be unbeaten with one loss more, from that with `losses`."""
+    return chance * (max(n - losses - m, 0) / max(n - losses, 1))
+
+
+@njit(nogil=True, cache=True)
 def chance_unbeaten(losses, weights, n, m):
     """Weighted chance that none of m rivals beats the probe; `losses` must ascend.
 
     From one number of losses to the next the chance changes by a simple factor; it is computed
     afresh after large gaps, and often enough that factors never accumulate round-off.
     """
-    # Millions of small and equal terms would round the same way; Kahan's sum keeps what is lost.
-    total, lost, chance = 0.0, 0.0, 1.0
-    at, since = -1, 0
+    # Millions of small and equal terms would round the same way; Kahan's sum keeps the rest.
+    total, rounded_off, chance = 0.0, 0.0, 1.0
+    previous, since = -1, 0
     for i in range(len(losses)):
         goal = losses[i]
         if goal > n - m:
             break
-        if at < 0 or goal - at > 8 or since > 256:
+        if previous < 0 or goal - previous > 8 or since > 256:
             chance = np.exp(log_mass(0, n, goal, m))
             since = 0
         else:
-            for step in range(at, goal):
-                chance *= (n - step - m) / (n - step)
-            since += goal - at
-        at = goal
-        term = weights[i] * chance - lost
+            for lost in range(previous, goal):
+                chance = _with_one_more_loss(chance, lost, n, m)
+            since += goal - previous
+        previous = goal
+        term = weights[i] * chance - rounded_off
         raised = total + term
-        lost = (raised - total) - term
+        rounded_off = (raised - total) - term
         total = raised
         if chance < 1e-18 * total:
             break
@@ -189,11 +201,30 @@ def mean_reciprocal(losses, weights, n, m):
 
 @njit(nogil=True, cache=True)
 def fill_place_chances(k, n_classes, chances):
-    """Write the chance that the class at each place is the best wrong one among k classes."""
+    """Write the chance that the class at each place is the best wrong one among k classes.
+
+    It is drawn, and unbeaten by the classes at the places before it: as many losses among the
+    others, of which k - 2 are drawn.
+    """
     if k < 2:
         chances[:] = 0.0
         return
     chance = (k - 1.0) / (n_classes - 1.0)
-    for j in range(n_classes - 1):
-        chances[j] = chance
-        chance *= max(n_classes - k - j, 0) / max(n_classes - 2.0 - j, 1.0)
+    for place in range(n_classes - 1):
+        chances[place] = chance
+        chance = _with_one_more_loss(chance, place, n_classes - 2, k - 2)
+
+
+@njit(nogil=True, cache=True)
+def sum_over_places(values, rest, k):
+    """Sum values times the chances of `fill_place_chances`; `rest[j]` is the sum of values[j:]."""
+    n_classes = len(values) + 1
+    if k < 2:
+        return 0.0
+    total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
+    for place in range(n_classes - 1):
+        if chance * rest[place] <= 1e-18 * total:  # chances fall, so no more than this is left
+            break
+        total += chance * values[place]
+        chance = _with_one_more_loss(chance, place, n_classes - 2, k - 2)
+    return total

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import observe
-from headcount.estimators.auto import features as evidence_of
 from headcount.estimators.auto import network as network
+from headcount.estimators.auto.features import N_SIZES, RATIOS, Features, gather, law_curve
 from headcount.estimators.auto.projection import closest_law, reference_law
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.probit_normal import ProbitNormal
@@ -95,10 +95,10 @@ class Auto(Extrapolator):
         """
         if self.ratios_ is None or self.spread_ is None or metric != ACCURACY:
             return None
-        at, known = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
+        logs, known = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
         slope = (self.spread_[-1] - self.spread_[-2]) / (known[-1] - known[-2])
-        beyond = np.maximum(at - known[-1], 0.0) * max(float(slope), 0.0)
-        return np.asarray(np.interp(at, known, self.spread_) + beyond)
+        beyond = np.maximum(logs - known[-1], 0.0) * max(float(slope), 0.0)
+        return np.asarray(np.interp(logs, known, self.spread_) + beyond)
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         self.base_ = ProbitNormal().fit(pilot)
@@ -120,49 +120,49 @@ class Auto(Extrapolator):
 
     def _corrected(self, pilot: Pilot, law: Favorability, size: float) -> Favorability:
         base = self.base_
-        seen = evidence_of.gather(pilot, law, base.mu_, base.tau_, use_scores=self.use_scores)
-        self.trust_ = size * _likeness(seen)
+        features = gather(pilot, law, base.mu_, base.tau_, use_scores=self.use_scores)
+        self.trust_ = size * _likeness(features)
         if self.trust_ < NO_TRUST:
             self.note_ = "the pilot is unlike all that was learned from; the plain fit is used."
             self.remedy_ = ODD
             return law
-        curve, spread = self._heard(pilot, law, seen)
-        self.ratios_ = np.array(evidence_of.RATIOS, dtype=np.float64)
+        curve, spread = self._network_forecast(pilot, law, features)
+        self.ratios_ = np.array(RATIOS, dtype=np.float64)
         # What the correction would have moved is in doubt where it is not trusted.
-        doubt = (1 - self.trust_) * np.abs(curve - seen.base)
+        doubt = (1 - self.trust_) * np.abs(curve - features.base)
         self.spread_ = np.sqrt(spread**2 + doubt**2)
-        blended = seen.base + self.trust_ * (curve - seen.base)
-        self._say_limits(pilot, size, seen)
-        counts, wanted = _with_few(pilot, law, seen.counts, blended, self.trust_)
+        blended = features.base + self.trust_ * (curve - features.base)
+        self._say_limits(pilot, size, features)
+        counts, wanted = _with_few(pilot, law, features.counts, blended, self.trust_)
         return closest_law(reference_law(base.mu_, base.tau_), counts, wanted)
 
-    def _heard(
-        self, pilot: Pilot, law: Favorability, seen: evidence_of.Evidence
+    def _network_forecast(
+        self, pilot: Pilot, law: Favorability, features: Features
     ) -> tuple[Floats, Floats]:
         """Return the networks' forecast; from losses alone where scores are votes or the like."""
-        share = network.smooth((COARSE[1] - seen.coarseness) / (COARSE[1] - COARSE[0]))
-        self.evidence_ = "scores" if seen.has_scores and share > 0 else "losses"
-        curve, spread = network.forecast(seen)
-        if share == 1 or not seen.has_scores:
+        share = network.smooth((COARSE[1] - features.coarseness) / (COARSE[1] - COARSE[0]))
+        self.evidence_ = "scores" if features.has_scores and share > 0 else "losses"
+        curve, spread = network.forecast(features)
+        if share == 1 or not features.has_scores:
             return curve, spread
         base = self.base_
-        bare = evidence_of.gather(pilot, law, base.mu_, base.tau_, use_scores=False)
+        bare = gather(pilot, law, base.mu_, base.tau_, use_scores=False)
         plain, plain_spread = network.forecast(bare)
         return (
             share * curve + (1 - share) * plain,
             share * spread + (1 - share) * plain_spread,
         )
 
-    def _say_limits(self, pilot: Pilot, size: float, seen: evidence_of.Evidence) -> None:
+    def _say_limits(self, pilot: Pilot, size: float, features: Features) -> None:
         # With few classes it is always less, which is nothing to mind.
         few = LEAST <= pilot.n_classes < CLASSES[1]
-        usual = 0.99 * (_within(pilot.n_classes, CLASSES) if few else 1.0)
+        usual = 0.99 * (within(pilot.n_classes, CLASSES) if few else 1.0)
         if self.trust_ < usual:
             reason, self.remedy_ = "the pilot is partly outside what was learned from", ODD
             if size < usual:
                 reason, self.remedy_ = _odd_size(pilot)
             self.note_ = f"{reason}; the correction counts {self.trust_:.0%}."
-        elif self.evidence_ == "losses" and seen.has_scores:
+        elif self.evidence_ == "losses" and features.has_scores:
             self.note_ = "from losses alone, as the scores are too coarse to say more."
             self.remedy_ = "Use finer scores: distances instead of votes, more digits."
         elif self.evidence_ == "losses" and pilot.has_scores:
@@ -174,7 +174,7 @@ class Auto(Extrapolator):
 
 
 def _size_trust(pilot: Pilot) -> float:
-    return _within(pilot.n_classes, CLASSES) * _within(effective_classes(pilot), MEMBERS)
+    return within(pilot.n_classes, CLASSES) * within(effective_classes(pilot), MEMBERS)
 
 
 def _odd_size(pilot: Pilot) -> tuple[str, str]:
@@ -183,18 +183,18 @@ def _odd_size(pilot: Pilot) -> tuple[str, str]:
         "the pilot has": (float(pilot.n_classes), CLASSES),
         "its probes stand for": (effective_classes(pilot), MEMBERS),
     }
-    how, (count, edges) = min(sizes.items(), key=lambda item: _within(*item[1]))
-    said = f"{how} {counted(round(count), 'class')}"
+    how, (count, edges) = min(sizes.items(), key=lambda item: within(*item[1]))
+    size = f"{how} {counted(round(count), 'class')}"
     if count > edges[2]:
-        return f"{said}, more than was learned from", (
+        return f"{size}, more than was learned from", (
             "Nothing: so many classes show much by themselves, and the interval says how much."
         )
-    return f"{said}, fewer than was learned from", (
+    return f"{size}, fewer than was learned from", (
         "Add classes with probes, drawn at random from those you expect."
     )
 
 
-def _within(value: float, edges: tuple[float, float, float, float]) -> float:
+def within(value: float, edges: tuple[float, float, float, float]) -> float:
     """Return one in the middle, falling to zero towards both ends, smoothly in the logarithm."""
     places = np.log(edges)
     rise = (np.log(max(value, 1e-9)) - places[0]) / (places[1] - places[0])
@@ -202,12 +202,12 @@ def _within(value: float, edges: tuple[float, float, float, float]) -> float:
     return network.smooth(min(rise, fall))
 
 
-def _likeness(seen: Any) -> float:
+def _likeness(features: Features) -> float:
     """Return how far the whole pilot lies inside what the networks were trained on."""
     weights = network.networks()[0]
-    far = np.abs((seen.whole - weights["whole_mean"]) / weights["whole_spread"])
+    far = np.abs((features.whole - weights["whole_mean"]) / weights["whole_spread"])
     # Sizes have limits of their own, and the last is a flag.
-    furthest = float(far[: -evidence_of.N_SIZES].max())
+    furthest = float(far[:-N_SIZES].max())
     return network.smooth((UNLIKE[1] - furthest) / (UNLIKE[1] - UNLIKE[0]))
 
 
@@ -219,7 +219,7 @@ def _with_few(
     fewer = 2.0 ** np.arange(1, 64)
     fewer = fewer[fewer < 0.75 * counts[0]]
     observed = observe(pilot).accuracy(fewer) if len(fewer) else np.empty(0)
-    plain = evidence_of.law_curve(law, fewer)
-    kept, first = np.unique(np.concatenate([fewer, counts]), return_index=True)
+    plain = law_curve(law, fewer)
+    distinct, first = np.unique(np.concatenate([fewer, counts]), return_index=True)
     both = np.concatenate([plain + trust * (observed - plain), accuracy])
-    return kept, both[first]
+    return distinct, both[first]

@@ -6,40 +6,46 @@ other probes. Of the whole pilot: sizes, the observed curve, and a probit-normal
 standardised probe by probe, so that none of it changes with an increasing linear map of the scores,
 with the order of probes or classes, or with negated scores of flipped orientation.
 
-`experiments.training.features` computes the same for many random problems at once.
+Networks are trained on many random problems at once, in torch, and used on one pilot, in NumPy.
+What they see is the same because it is written once: functions whose first argument is `xp` take
+the module, `numpy` or `torch`, and its arrays. These end in the axes (probes, classes); before
+them there may be others.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from headcount.curves.favorability import Favorability
 from headcount.estimators.shared.likelihood import effective_classes
+from headcount.metrics import hypergeometric
 from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RATIOS = 2.0 ** np.arange(-3, 7)  # k / K at which curves are compared and corrected
-N_SEEN = 4  # of these are at most one: there the curve is observed
+N_OBSERVED = 4  # of these are at most one: there the curve is observed
 RANKS = (1, 2, 3, 5, 8, 13, 21, 34)  # best impostors, as many as there are
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 SPANS = (4, 8, 16, 32)  # best impostors from whose spacing a local unit is taken
 FURTHEST = 30.0  # standardised scores beyond are as good as this
 LEAST_UNIT = 1e-3  # of a local unit, in spreads: ties would make it zero
 N_LOSSES = 6  # the first features of a probe, known without scores
-N_FEATURES = N_LOSSES + 1 + len(RANKS) + len(LEVELS) + 2 + 2 * len(SPANS) + 3
+N_AS_RIVAL = 3  # the last ones: how its class fares as a rival of other probes
+N_FEATURES = N_LOSSES + 1 + len(RANKS) + len(LEVELS) + 2 + 2 * len(SPANS) + N_AS_RIVAL
 N_SIZES = 5  # the last features of the whole: sizes, and whether there are scores
-N_GLOBALS = 2 * N_SEEN + len(RATIOS) + 2 + N_SIZES
+N_GLOBALS = 2 * N_OBSERVED + len(RATIOS) + 2 + N_SIZES
 LOGIT_REACH = 9.0
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Features:
     """What the network sees.
 
     Attributes
@@ -74,8 +80,8 @@ class Evidence:
 
 def gather(
     pilot: Pilot, law: Favorability, mu: float, tau: float, *, use_scores: bool = True
-) -> Evidence:
-    """Return the evidence of a pilot without censored probes.
+) -> Features:
+    """Return the features of a pilot without censored probes.
 
     Parameters
     ----------
@@ -88,29 +94,23 @@ def gather(
     """
     has_scores = use_scores and pilot.has_scores and pilot.n_classes > 2
     members, class_weights = _members(pilot)
+    losses, ties = (count.astype(np.float64) for count in pilot.settled)
     probes = np.zeros((pilot.n_probes, N_FEATURES))
-    probes[:, :N_LOSSES] = _loss_features(pilot, has_scores)
+    probes[:, :N_LOSSES] = loss_features(np, losses, ties, pilot.n_classes, has_scores)
     coarseness = 0.0
     if has_scores:
-        probes[:, N_LOSSES:], coarseness = _score_features(pilot)
+        probes[:, N_LOSSES:], coarseness = _in_blocks(pilot)
     counts = class_counts(pilot.n_classes)
-    base = logit(law_curve(law, counts))
-    seen = observed_at(pilot, counts[:N_SEEN])
+    base = logit(np, law_curve(law, counts))
+    observed = observed_curve(pilot, counts[:N_OBSERVED])
     sizes = (pilot.n_classes, effective_classes(pilot), len(class_weights), pilot.n_probes)
-    whole = whole_features(seen, base, mu, tau, sizes, has_scores)
-    return Evidence(probes, members, class_weights, whole, base, counts, has_scores, coarseness)
+    whole = whole_features(np, observed, base, mu, math.log(tau), sizes, has_scores)
+    return Features(probes, members, class_weights, whole, base, counts, has_scores, coarseness)
 
 
 def class_counts(n_classes: int) -> Floats:
     """Return the numbers of classes at which curves are compared: `RATIOS` times K, at least 2."""
     return np.asarray(np.maximum(RATIOS * n_classes, 2.0))
-
-
-def logit(accuracy: Floats) -> Floats:
-    """Return the logit, kept within reach of what a pilot could show."""
-    edge = 1 / (1 + np.exp(LOGIT_REACH))
-    inside = np.clip(accuracy, edge, 1 - edge)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
 def law_curve(law: Favorability, counts: Floats) -> Floats:
@@ -119,47 +119,15 @@ def law_curve(law: Favorability, counts: Floats) -> Floats:
     return np.asarray(np.exp(np.multiply.outer(counts - 1, log_u)) @ law.weights)
 
 
-def observed_at(pilot: Pilot, counts: Floats) -> Floats:
-    """Return the observed curve at numbers of classes that need not be whole.
-
-    The same formula as `headcount.observe` with gamma functions for the factorials.
-    """
+def observed_curve(pilot: Pilot, counts: Floats) -> Floats:
+    """Return the observed curve at numbers of classes that need not be whole."""
     table = pilot.table()
-    n, m = float(table.n_rivals), np.minimum(counts - 1, table.n_rivals)[:, None]
-    left = n - table.losses
-    rest = left - m
-    log_chance = gammaln(left + 1) - gammaln(np.maximum(rest, 0.0) + 1)
-    log_chance += gammaln(n - m + 1) - gammaln(n + 1)
-    return np.asarray(np.where(rest >= 0, np.exp(log_chance), 0.0) @ table.weights)
-
-
-def whole_features(
-    seen: Floats,
-    base: Floats,
-    mu: float,
-    tau: float,
-    sizes: tuple[float, float, float, float],
-    has_scores: bool,
-) -> Floats:
-    """Return what is known of the whole pilot."""
-    n_classes, n_effective, n_members, n_probes = sizes
-    fitted = 1 / (1 + np.exp(-base[:N_SEEN]))
-    misfit = (seen - fitted) * np.sqrt(n_effective)
-    extra = [
-        mu,
-        np.log(tau),
-        np.log(n_classes),
-        np.log(n_effective),
-        np.log(n_probes),
-        np.log(n_probes / n_members),
-        float(has_scores),
-    ]
-    return np.concatenate([logit(seen), misfit, base, extra])
-
-
-def signed_log(values: Floats) -> Floats:
-    """Return sign(x) log(1 + |x|), which tames long tails."""
-    return np.asarray(np.sign(values) * np.log1p(np.abs(values)))
+    return np.array(
+        [
+            hypergeometric.chance_unbeaten(table.losses, table.weights, table.n_rivals, draws)
+            for draws in np.minimum(counts - 1, table.n_rivals).tolist()
+        ]
+    )
 
 
 def _members(pilot: Pilot) -> tuple[Ints, Floats]:
@@ -170,113 +138,181 @@ def _members(pilot: Pilot) -> tuple[Ints, Floats]:
     return members.astype(np.int64), np.bincount(members, pilot.weights).astype(np.float64)
 
 
-def _settled(pilot: Pilot) -> tuple[Floats, Floats]:
-    """Return losses with ties settled by the pilot's rule on average, and ties left to chance."""
-    losses, ties = pilot.settled
-    return losses + ties / 2, ties.astype(np.float64)
-
-
-def _loss_features(pilot: Pilot, has_scores: bool) -> Floats:
-    losses, ties = _settled(pilot)
-    n = pilot.n_classes - 1
-    one = np.ones(pilot.n_probes)
-    columns = [
-        np.log((losses + 0.5) / (n - losses + 0.5)),
-        np.log1p(losses),
-        (losses < 0.5).astype(np.float64),
-        np.log1p(ties),
-        np.log(pilot.n_classes) * one,
-        has_scores * one,
-    ]
-    return np.column_stack(columns)
-
-
-def _score_features(pilot: Pilot) -> tuple[Floats, float]:
+def _in_blocks(pilot: Pilot) -> tuple[Floats, float]:
     """Return what the scores say of each probe, in one pass over blocks of them; and coarseness."""
     assert pilot.labels is not None  # a pilot with scores has labels
     out = np.empty((pilot.n_probes, N_FEATURES - N_LOSSES))
-    rivals = np.zeros((3, pilot.n_classes))
-    alike = 0
-    for rows, block in pilot.score_blocks():
-        best, true = _impostors(block, pilot.labels[rows])
-        alike += int(np.count_nonzero(best[:, 1:] == best[:, :-1]))
-        out[rows, :-3] = _block_features(block, best, true, pilot.labels[rows], rivals)
-    own = np.bincount(pilot.labels, minlength=pilot.n_classes)
-    others = np.maximum(pilot.n_probes - own, 1)
-    mean, square, beaten = rivals / others
-    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-    as_rival = np.stack([mean, spread, np.log(beaten * (pilot.n_classes - 1) + 0.5)])
-    out[:, -3:] = as_rival.T[pilot.labels]
-    return out, alike / (pilot.n_probes * (pilot.n_classes - 2))
+    sums = np.zeros((N_AS_RIVAL, pilot.n_classes))
+    n_alike = 0
+    for rows, scores in pilot.score_blocks():
+        labels = pilot.labels[rows]
+        best = impostors(np, scores, labels)
+        n_alike += int(np.count_nonzero(best[:, 1:] == best[:, :-1]))
+        out[rows, :-N_AS_RIVAL], block_sums = score_features(np, scores, best, labels)
+        sums += block_sums
+    out[:, -N_AS_RIVAL:] = rival_features(np, sums, pilot.labels)
+    return out, n_alike / (pilot.n_probes * (pilot.n_classes - 2))
 
 
-def _impostors(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
-    """Return the scores of wrong classes, best first, and those of the true ones."""
-    here = np.arange(len(scores))
-    best = scores.copy()
-    best[here, labels] = -np.inf
-    best.sort(axis=1)
-    return best[:, :0:-1], scores[here, labels]
+# -- of NumPy's arrays and of torch's --------------------------------------------------------------
 
 
-def _block_features(
-    scores: Floats, best: Floats, true: Floats, labels: Ints, rivals: Floats
-) -> Floats:
-    """Return features of some probes, and add how each class did as their rival."""
-    mean = best.mean(axis=1)
-    spread = best.std(axis=1, ddof=1)
+def whole_features(
+    xp: Any,
+    observed: Any,
+    base: Any,
+    mu: Any,
+    log_tau: Any,
+    sizes: tuple[float, float, float, float],
+    has_scores: bool,
+) -> Any:
+    """Return what is known of the whole pilot.
+
+    Parameters
+    ----------
+    xp : module
+        `numpy` or `torch`.
+    observed, base : array (..., ratios)
+        The observed curve at the first `RATIOS`; the fitted one at all, on the logit scale.
+    mu, log_tau : float or array (...)
+        The fit.
+    sizes : tuple
+        Numbers of classes, of equally weighted classes with probes, of classes with probes, and of
+        probes.
+    has_scores : bool
+        Whether scores are used.
+    """
+    n_classes, n_effective, n_members, n_probes = sizes
+    fitted = 1 / (1 + xp.exp(-base[..., :N_OBSERVED]))
+    misfit = (observed - fitted) * math.sqrt(n_effective)
+    counts = (n_classes, n_effective, n_probes, n_probes / n_members)
+    same = base[..., 0] * 0
+    numbers = [mu, log_tau, *(math.log(count) for count in counts), float(has_scores)]
+    extra = xp.stack([same + number for number in numbers], axis=-1)
+    return xp.concatenate([logit(xp, observed), misfit, base, extra], axis=-1)
+
+
+def loss_features(xp: Any, losses: Any, ties: Any, n_classes: int, has_scores: bool) -> Any:
+    """Return what is known of each probe without scores; losses and ties as floats."""
+    lost = losses + ties / 2
+    same = xp.ones_like(lost)
+    columns = [
+        xp.log((lost + 0.5) / (n_classes - 1 - lost + 0.5)),
+        xp.log1p(lost),
+        (lost < 0.5) * same,
+        xp.log1p(ties),
+        math.log(n_classes) * same,
+        has_scores * same,
+    ]
+    return xp.stack(columns, axis=-1)
+
+
+def impostors(xp: Any, scores: Any, labels: Any) -> Any:
+    """Return the scores of wrong classes, best first; labels are those of the probes (N,)."""
+    falling = -scores
+    falling[..., xp.arange(len(labels)), labels] = math.inf
+    ordered = xp.sort(falling)
+    return -getattr(ordered, "values", ordered)[..., :-1]  # torch gives the order besides
+
+
+def score_features(xp: Any, scores: Any, best: Any, labels: Any) -> tuple[Any, Any]:
+    """Return what the scores say of each probe, and how each class did as a rival.
+
+    Parameters
+    ----------
+    xp : module
+        `numpy` or `torch`.
+    scores, best : array (..., probes, classes)
+        All scores, and those of `impostors`.
+    labels : array (probes,)
+        True classes.
+
+    Returns
+    -------
+    features : array (..., probes, features)
+        Those between the first, which need no scores, and the last, which need all probes.
+    sums : array (..., 3, classes)
+        Over probes of other classes: standardised scores, their squares, how many were beaten.
+    """
+    own = xp.arange(len(labels)), labels
+    true = scores[(..., *own)][..., None]
+    # Differences first: the mean of large numbers loses what tells them apart.
+    ahead, best = scores - true, best - true
+    mean = best.mean(axis=-1, keepdims=True)
+    spread = xp.sqrt(xp.square(best - mean).sum(axis=-1, keepdims=True) / (best.shape[-1] - 1))
     # Impostors all alike have no spread; the true score then is far from them, or is one more.
-    spread = np.where(spread > 0, spread, np.maximum(np.abs(true - mean), 1e-300) / FURTHEST)
+    unit = xp.where(spread > 0, spread, xp.abs(mean) / FURTHEST)
+    unit = xp.where(unit > 0, unit, 1.0)
 
-    def standard(values: Floats) -> Floats:
-        z = (values - mean[:, None]) / spread[:, None]
-        return np.asarray(np.clip(z, -FURTHEST, FURTHEST))
+    def standard(values: Any) -> Any:
+        return ((values - mean) / unit).clip(-FURTHEST, FURTHEST)
 
-    z, z_true = standard(best), standard(true[:, None])
+    z, z_true = standard(best), standard(xp.zeros_like(true))
+    as_rival = standard(ahead)
     # Whether a rival wins is seen from the scores themselves, not from rounded ones.
-    beats = (scores > true[:, None]) + 0.5 * (scores == true[:, None])
-    _add_rivals(standard(scores), beats, labels, rivals)
-    return np.concatenate([_placed(z, z_true), _shape(z), *_local(z, z_true)], axis=1)
+    beats = (xp.sign(ahead) + 1) / 2
+    for values in (as_rival, beats):
+        values[(..., *own)] = 0.0
+    sums = [as_rival.sum(axis=-2), xp.square(as_rival).sum(axis=-2), beats.sum(axis=-2)]
+    columns = [*_placed(xp, z, z_true), *_shape(xp, z), *_local(xp, z, z_true)]
+    return xp.stack(columns, axis=-1), xp.stack(sums, axis=-2)
 
 
-def _add_rivals(z: Floats, beats: Floats, labels: Ints, rivals: Floats) -> None:
-    here = np.arange(len(z))
-    z[here, labels] = 0.0
-    beats[here, labels] = 0.0
-    rivals += np.stack([z.sum(axis=0), np.square(z).sum(axis=0), beats.sum(axis=0)])
+def rival_features(xp: Any, sums: Any, labels: Any) -> Any:
+    """Return how each probe's class did as a rival of all probes but its own (..., probes, 3)."""
+    n_classes = sums.shape[-1]
+    n_others = (len(labels) - xp.bincount(labels, minlength=n_classes)).clip(1, None)
+    mean, square, beaten = (sums[..., row, :] / n_others for row in range(N_AS_RIVAL))
+    spread = xp.sqrt((square - mean * mean).clip(0.0, None))
+    columns = [mean, spread, xp.log(beaten * (n_classes - 1) + 0.5)]
+    return xp.stack(columns, axis=-1)[..., labels, :]
 
 
-def _placed(z: Floats, z_true: Floats) -> Floats:
+def logit(xp: Any, accuracy: Any) -> Any:
+    """Return the logit, kept within reach of what a pilot could show."""
+    edge = 1 / (1 + math.exp(LOGIT_REACH))
+    inside = accuracy.clip(edge, 1 - edge)
+    return xp.log(inside) - xp.log1p(-inside)
+
+
+def signed_log(xp: Any, values: Any) -> Any:
+    """Return sign(x) log(1 + |x|), which tames long tails."""
+    return xp.sign(values) * xp.log1p(xp.abs(values))
+
+
+def _placed(xp: Any, z: Any, z_true: Any) -> list[Any]:
     """Return the true score, the best impostors and quantiles of all of them."""
-    last = z.shape[1] - 1
-    ranks = np.minimum(np.array(RANKS) - 1, last)
-    place = (1 - np.array(LEVELS)) * last
-    under = np.floor(place).astype(np.intp)
-    part = place - under
-    quantiles = z[:, under] * (1 - part) + z[:, np.minimum(under + 1, last)] * part
-    return np.concatenate([signed_log(z_true), z[:, ranks], quantiles], axis=1)
+    last = z.shape[-1] - 1
+    columns = [signed_log(xp, z_true[..., 0])]
+    columns += [z[..., min(rank - 1, last)] for rank in RANKS]
+    for level in LEVELS:
+        place = (1 - level) * last
+        under = math.floor(place)
+        share = place - under
+        columns.append(z[..., under] * (1 - share) + z[..., min(under + 1, last)] * share)
+    return columns
 
 
-def _shape(z: Floats) -> Floats:
+def _shape(xp: Any, z: Any) -> list[Any]:
     """Return skewness and excess kurtosis of the impostors."""
-    centred = z - z.mean(axis=1, keepdims=True)
+    centred = z - z.mean(axis=-1, keepdims=True)
     square = centred * centred
-    variance = np.maximum(square.mean(axis=1), 1e-12)
-    skewness = (square * centred).mean(axis=1) / variance**1.5
-    kurtosis = (square * square).mean(axis=1) / variance**2 - 3
-    return np.column_stack([signed_log(skewness), signed_log(kurtosis)])
+    variance = square.mean(axis=-1).clip(1e-12, None)
+    skewness = (square * centred).mean(axis=-1) / variance**1.5
+    kurtosis = (square * square).mean(axis=-1) / variance**2 - 3
+    return [signed_log(xp, skewness), signed_log(xp, kurtosis)]
 
 
-def _local(z: Floats, z_true: Floats) -> list[Floats]:
+def _local(xp: Any, z: Any, z_true: Any) -> list[Any]:
     """Return how far the true score is ahead, in units of how far the best impostors spread.
 
     The mean excess of the best m impostors over the next one is the scale of an exponential tail.
     """
     gaps, units = [], []
     for span in SPANS:
-        m = min(span, z.shape[1] - 1)
-        edge = z[:, m]
-        unit = np.maximum(z[:, :m].mean(axis=1) - edge, LEAST_UNIT)
-        gaps.append(signed_log((z_true[:, 0] - edge) / unit))
-        units.append(np.log(unit))
-    return [np.column_stack(gaps), np.column_stack(units)]
+        m = min(span, z.shape[-1] - 1)
+        edge = z[..., m]
+        unit = (z[..., :m].mean(axis=-1) - edge).clip(LEAST_UNIT, None)
+        gaps.append(signed_log(xp, (z_true[..., 0] - edge) / unit))
+        units.append(xp.log(unit))
+    return [*gaps, *units]

@@ -131,17 +131,3 @@ def spend_tasks(scores, rows, true, cost, weights, rule, tasks, spent):
             if tasks[r, true]:
                 paid = _paid(tasks[r], classes, values, above, tied, cost, rule)
                 spent[r] += weights[i] * paid
-
-
-@njit(nogil=True, cache=True)
-def spend_at(spent, rest, n_classes, k):
-    """Sum `spent` times the chances of `fill_place_chances`; `rest[j]` is the sum of spent[j:]."""
-    if k < 2:
-        return 0.0
-    total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
-    for j in range(n_classes - 1):
-        if chance * rest[j] <= 1e-18 * total:  # chances fall, so no more than this is left
-            break
-        total += chance * spent[j]
-        chance *= max(n_classes - k - j, 0) / max(n_classes - 2.0 - j, 1.0)
-    return total

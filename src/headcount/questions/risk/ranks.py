@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.errors import ParameterError, UnsupportedError
-from headcount.metrics.hypergeometric import fill_place_chances
+from headcount.metrics.hypergeometric import fill_place_chances, sum_over_places
 from headcount.pilot.losses import collapse
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
@@ -125,7 +125,7 @@ def risk_from_places(spent: Floats, k: Any) -> Floats:
     n_classes = len(spent) + 1
     counts = class_counts_within(k, n_classes)
     rest = np.cumsum(spent[::-1])[::-1].copy()
-    values = [kernels.spend_at(spent, rest, n_classes, count) for count in counts.ravel().tolist()]
+    values = [sum_over_places(spent, rest, count) for count in counts.ravel().tolist()]
     return np.array(values, dtype=np.float64).reshape(counts.shape)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from headcount.errors import UnsupportedError
+from headcount.metrics.hypergeometric import log_mass
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk import kernels
 from headcount.questions.risk.costs import COUNTS_ONLY, Cost, as_cost
@@ -118,9 +118,9 @@ def _drawn(
 ) -> Tasks:
     """Draw sets of classes uniformly among those that hold a class with probes."""
     n_classes = len(probed) + len(silent)
-    held = np.arange(max(1, size - len(silent)), min(size, len(probed)) + 1)
-    chances = stats.hypergeom(n_classes, len(probed), size).pmf(held)
-    counts = rng.choice(held, repeats, p=chances / chances.sum())
+    numbers = range(max(1, size - len(silent)), min(size, len(probed)) + 1)  # of probed classes
+    chances = np.exp([log_mass(number, n_classes, len(probed), size) for number in numbers])
+    counts = rng.choice(numbers, repeats, p=chances / chances.sum())
     chosen = [
         np.concatenate(
             [

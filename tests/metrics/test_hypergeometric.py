@@ -1,0 +1,178 @@
+"""Chances for a random set of rivals, against all sets, whole numbers and many digits."""
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from headcount.metrics import hypergeometric
+
+
+def all_numbers_above(n, losses, m):
+    """How many of each set of m among n rivals beat the probe, for every set there is."""
+    beating = set(range(losses))
+    return [len(beating.intersection(rivals)) for rivals in itertools.combinations(range(n), m)]
+
+
+def mean_over_sets(n, losses, m, value):
+    values = [value(above) for above in all_numbers_above(n, losses, m)]
+    return float(sum(map(Fraction, values)) / len(values))
+
+
+def exact_masses(n, losses, m):
+    """Chance of each number above the mark; the fewer of losses and draws must be few."""
+    few, many = sorted((losses, m))
+    whole = math.prod(range(n - few + 1, n + 1))
+    return [
+        Fraction(math.comb(few, j) * falling(many, j) * falling(n - many, few - j), whole)
+        for j in range(few + 1)
+    ]
+
+
+def falling(n, steps):
+    """n (n - 1) (n - 2) ..., so many factors; none where there are fewer."""
+    return math.prod(max(n - i, 0) for i in range(steps))
+
+
+def log_factorial(n):
+    """Log of n! in forty digits, by Stirling's series, for n from a thousand on."""
+    n = Decimal(n)
+    twice_pi = Decimal("6.283185307179586476925286766559005768394338798750211641949889")
+    series = 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5) - 1 / (1680 * n**7)
+    return (n + Decimal("0.5")) * n.ln() - n + twice_pi.ln() / 2 + series
+
+
+def log_choose(n, m):
+    return log_factorial(n) - log_factorial(m) - log_factorial(n - m)
+
+
+def unbeaten(n, losses, m):
+    return hypergeometric.chance_unbeaten(np.array([losses]), np.ones(1), n, m)
+
+
+SMALL = [(n, losses, m) for n in range(1, 8) for losses in range(n + 1) for m in range(n + 1)]
+MILLIONS = 5_000_000
+# Losses and draws: none, one, few, half, all but few, all. One of the two is few, so that whole
+# numbers can say what the chances are.
+ENDS = [0, 1, 7, 60]
+LARGE = [
+    pair
+    for few in ENDS
+    for many in (*ENDS, MILLIONS // 2, MILLIONS - 60, MILLIONS - 1, MILLIONS)
+    for pair in ((few, many), (many, few))
+]
+
+
+def test_few_rivals_are_those_of_all_sets():
+    for n, losses, m in SMALL:
+        none = mean_over_sets(n, losses, m, lambda above: above == 0)
+        assert unbeaten(n, losses, m) == pytest.approx(none, abs=1e-14)
+        reciprocal = mean_over_sets(n, losses, m, lambda above: Fraction(1, 1 + above))
+        of_one = hypergeometric.mean_reciprocal(np.array([losses]), np.ones(1), n, m)
+        assert of_one == pytest.approx(reciprocal, abs=1e-14)
+        for top in range(1, n + 2):
+            within = mean_over_sets(n, losses, m, lambda above, top=top: above < top)
+            assert hypergeometric.chance_within(losses, n, m, top) == pytest.approx(
+                within, abs=1e-14
+            )
+        for above in range(-1, n + 2):
+            mass = mean_over_sets(n, losses, m, lambda number, above=above: number == above)
+            found = math.exp(hypergeometric.log_mass(above, n, losses, m))
+            assert found == pytest.approx(mass, abs=1e-14)
+
+
+@pytest.mark.parametrize("losses, m", LARGE)
+def test_millions_of_rivals_are_those_of_whole_numbers(losses, m):
+    masses = exact_masses(MILLIONS, losses, m)
+    for above in {0, 1, len(masses) // 2, len(masses) - 1}.intersection(range(len(masses))):
+        found = math.exp(hypergeometric.log_mass(above, MILLIONS, losses, m))
+        assert found == pytest.approx(float(masses[above]), rel=1e-11, abs=1e-300)
+    assert unbeaten(MILLIONS, losses, m) == pytest.approx(float(masses[0]), rel=1e-11, abs=1e-300)
+    for top in (1, 2, 5, 61):
+        within = float(sum(masses[:top]))
+        found = hypergeometric.chance_within(losses, MILLIONS, m, top)
+        assert found == pytest.approx(within, rel=1e-11, abs=1e-300)
+    reciprocal = float(sum(mass / (1 + above) for above, mass in enumerate(masses)))
+    found = hypergeometric.mean_reciprocal(np.array([losses]), np.ones(1), MILLIONS, m)
+    assert found == pytest.approx(reciprocal, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "above, n, losses, m",
+    [
+        (250_000, 10**6, 500_000, 500_000),
+        (251_000, 10**6, 500_000, 500_000),  # a mass of about 1e-8
+        (240_000, 10**6, 500_000, 500_000),  # and of about e^-800, which no float holds
+        (30_000, 4 * 10**6, 60_000, 2 * 10**6),
+        (5_000, 10**12, 10**9, 5 * 10**6),
+    ],
+)
+def test_many_losses_and_many_draws_keep_their_digits(above, n, losses, m):
+    with localcontext(prec=60):
+        expected = log_choose(losses, above) + log_choose(n - losses, m - above) - log_choose(n, m)
+    found = hypergeometric.log_mass(above, n, losses, m)
+    assert found == pytest.approx(float(expected), rel=1e-13, abs=1e-12)
+
+
+def test_a_run_of_losses_does_not_drift():
+    """Each chance follows from the one before; after 3,000 of them no digit may be gone."""
+    n, m = 10**6, 700
+    losses = np.arange(3000)
+    expected, chance = [], Fraction(1)
+    for lost in range(3000):
+        expected.append(chance)
+        chance = Fraction(float(chance)) * Fraction(n - lost - m, n - lost)
+    for last in (1, 255, 256, 257, 2999):
+        exact = exact_masses(n, last, m)[0] if last < 300 else None
+        weights = (losses == last).astype(float)
+        found = hypergeometric.chance_unbeaten(losses, weights, n, m)
+        assert found == pytest.approx(float(exact or expected[last]), rel=1e-12)
+    weights = np.random.default_rng(0).dirichlet(np.ones(3000))
+    found = hypergeometric.chance_unbeaten(losses, weights, n, m)
+    assert found == pytest.approx(weights @ np.array(expected, dtype=float), rel=1e-12)
+
+
+def test_means_over_probes_are_weighted():
+    losses, weights = np.array([0, 2, 2, 5, 9]), np.array([0.1, 0.2, 0.05, 0.4, 0.25])
+    n, m = 9, 4
+    masses = [[float(mass) for mass in exact_masses(n, int(lost), m)] for lost in losses]
+    none = weights @ [mass[0] for mass in masses]
+    assert hypergeometric.chance_unbeaten(losses, weights, n, m) == pytest.approx(none, abs=1e-15)
+    within = np.array([sum(mass[:3]) for mass in masses])
+    assert hypergeometric.mean_chance_within(losses, weights, n, m, 3) == pytest.approx(
+        weights @ within, abs=1e-15
+    )
+    chances = np.empty(5)
+    hypergeometric.fill_chances_within(losses, n, m, 3, chances)
+    np.testing.assert_allclose(chances, within, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [7, 40, 1000, MILLIONS])
+def test_draws_need_not_be_whole(n):
+    """With l losses the chance is the product of (n - m - i) / (n - i), i < l, for any real m."""
+    for share in (Fraction(1, 8), Fraction(1, 3), Fraction(1, 2), Fraction(63, 64)):
+        m = float(share * n)
+        room = n - math.ceil(m)  # for losses that may be avoided
+        for losses in {0, 1, 2, 3, 5, room // 2, room}.intersection(range(min(room + 1, 1000))):
+            expected = math.prod((n - Fraction(m) - i) / (n - i) for i in range(losses))
+            assert unbeaten(n, losses, m) == pytest.approx(float(expected), rel=1e-11)
+        assert unbeaten(n, room + 1, m) == 0
+
+
+def test_the_best_wrong_class_is_at_each_place_as_often_as_among_all_sets():
+    rng = np.random.default_rng(0)
+    for n_classes in range(2, 9):
+        values = rng.random(n_classes - 1)
+        rest = np.cumsum(values[::-1])[::-1].copy()
+        for k in range(1, n_classes + 1):
+            sets = list(itertools.combinations(range(n_classes - 1), k - 1))
+            best = [places[0] for places in sets if places]
+            expected = np.bincount(np.array(best, dtype=int), minlength=n_classes - 1) / len(sets)
+            chances = np.empty(n_classes - 1)
+            hypergeometric.fill_place_chances(k, n_classes, chances)
+            np.testing.assert_allclose(chances, expected, atol=1e-15)
+            found = hypergeometric.sum_over_places(values, rest, k)
+            assert found == pytest.approx(values @ expected, abs=1e-15)
