@@ -163,11 +163,11 @@ def observe(
     classes: Annotated[
         str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
     ] = None,
-    top: Annotated[int, typer.Option(help="Also: true class among the best so many.")] = 5,
+    top: Annotated[int, typer.Option(help="Also show top-m accuracy, for this m.")] = 5,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show what the pilot itself says: a summary, and exact accuracy up to its own size.
+    """Show what the pilot itself says: a summary, and its exact accuracy up to its own size.
 
     For example:
 
@@ -216,7 +216,7 @@ app.command()(risk)
 
 @app.command()
 def methods() -> None:
-    """List the forecasting methods: what each needs, costs, and when to use it."""
+    """List the forecasting methods: what each needs, what it costs, and when to use it."""
     from headcount.estimators.registry import DEFAULT, METHODS
 
     for alias, method in sorted(METHODS.items()):
