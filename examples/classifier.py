@@ -6,8 +6,8 @@ A machine reads three-digit codes, *473*, as one picture of 8 by 24 pixels, from
 100 of the 1,000 codes are in use today. Two classifiers are at hand. Which one should be built in,
 and how well will it do once every code is in use?
 
-The handwriting is real: codes are put together from scikit-learn's digits. Pictures for training and
-pictures for testing never share an image of a digit.
+The handwriting is real: codes are put together from scikit-learn's digits. Pictures for training
+and pictures for testing never share an image of a digit.
 
 Run it with ``python examples/classifier.py``, or ``python examples/classifier.py picture.png`` to
 keep the picture.

@@ -146,7 +146,7 @@ print(
 print(f"The interval {'holds' if low <= came <= high else 'MISSES'} the truth.")
 
 # %%
-# In the pilot the engine finds two functions in three at once, in the whole collection one in three.
+# In the pilot the engine finds two in three at once, in the whole collection one in three.
 # Looking at ten results instead of one helps a lot. That is a reason to hand an agent a short list
 # of tools rather than the best one.
 #
