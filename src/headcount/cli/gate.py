@@ -54,7 +54,7 @@ def gate(
     classes: Classes,
     minimum: Annotated[
         float | None,
-        typer.Option("--min", help="The lower limit must be at least this, e.g. 0.8."),
+        typer.Option("--min", help="The lower bound must be at least this, e.g. 0.8."),
     ] = None,
     baseline: Annotated[
         Path | None,
@@ -70,7 +70,7 @@ def gate(
     metric: MetricName = "accuracy",
     method: Method = "auto",
     confidence: Annotated[
-        float, typer.Option(help="Level of the interval whose lower limit --min is about.")
+        float, typer.Option(help="Level of the interval whose lower end is the bound.")
     ] = 0.9,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -84,9 +84,9 @@ def gate(
 
     Exit 0: all passed.
 
-    Exit 1: a lower limit is under --min, or an estimate is too far below the baseline.
+    Exit 1: a lower bound is under --min, or an estimate is too far below the baseline.
 
-    Exit 2: that cannot be said. The input is bad, the disk is full, there is no limit, the baseline
+    Exit 2: that cannot be said. The input is bad, the disk is full, there is no bound, the baseline
     or the back-test does not reach so many classes, or a check of severity "error" is about what
     was not measured (HC004 all right or all wrong, HC016 lists cut too early). No option overrides
     such a check.
