@@ -269,7 +269,7 @@ def settled_rivals(pilot: Pilot) -> tuple[Ints, NDArray[np.int32], NDArray[np.bo
 
 
 def _spread(values: Floats) -> Floats:
-    """Return the jackknife covariance from leave-one-out values, one row a class."""
+    """Return the jackknife covariance from leave-one-out values, one row for each class."""
     gaps = values - values.mean(axis=0)
     return np.asarray((len(values) - 1) / len(values) * gaps.T @ gaps)
 
