@@ -33,8 +33,8 @@ syllables = np.array([chr(ord("가") + i) for i in range(len(enrolled))])
 # %%
 # The pilot
 # ---------
-# 500 syllables **drawn at random** from those we care about. That matters more than anything else
-# on this page; the end of the story shows what happens otherwise.
+# The pilot is 500 syllables **drawn at random** from those we care about. That matters more than
+# anything else on this page. The end of the story shows what happens otherwise.
 
 
 def measured_on(chosen):
@@ -52,8 +52,8 @@ print(pilot.summary())
 # %%
 # The forecast
 # ------------
-# One call. It also hides part of the 500, forecasts them from the others and compares. That is what
-# the intervals rest on, and the warning: from so few, 11,172 are a long way off.
+# One call makes it. The call also hides part of the 500, forecasts them from the others, and
+# compares. The intervals rest on that. So does the warning: from so few, 11,172 are a long way off.
 
 sizes = [1000, 2000, 5000, everything]
 forecast = headcount.forecast(pilot, classes=sizes)
@@ -72,9 +72,9 @@ print(
 # What really happens
 # -------------------
 # Here we can look, as all 11,172 are at hand. With your own data you cannot: this is the part that
-# the forecast stands in for. (This pilot came out a little harder than most, 92% where the average
-# over all sets of 500 is 93%, and the forecast follows it: the intervals just miss the truth for a
-# while, as one in ten should.)
+# the forecast stands in for. (This pilot came out a little harder than most: 92%, where the average
+# over all sets of 500 is 93%. The forecast follows the pilot, so its intervals just miss the truth
+# for a while, as one in ten should.)
 
 truth = headcount.observe(measured_on(np.arange(everything)))
 print("classes   forecast   90% interval   truth")
@@ -88,8 +88,8 @@ for k in sizes:
 # %%
 # A pilot that was not drawn at random
 # ------------------------------------
-# The first 500 syllables of the dictionary instead of a random 500: all begin with one of the same
-# few letters, so they look more alike than syllables do in general.
+# Now we take the first 500 syllables of the dictionary instead of a random 500. All begin with one
+# of the same few letters, so they look more alike than syllables do in general.
 
 first = measured_on(np.arange(500))
 from_first = headcount.forecast(first, classes=everything, intervals=False)

@@ -6,8 +6,8 @@ A machine reads three-digit codes, *473*, as one picture of 8 by 24 pixels, from
 100 of the 1,000 codes are in use today. Two classifiers are at hand. Which one should be built in,
 and how well will it do once every code is in use?
 
-The handwriting is real: codes are put together from scikit-learn's digits. Digits in the pictures
-to train on and in those to test with never come from the same image.
+The handwriting is real: codes are put together from scikit-learn's digits. Pictures for training
+and pictures for testing never share an image of a digit.
 
 Run it with ``python examples/classifier.py``, or ``python examples/classifier.py picture.png`` to
 keep the picture.
@@ -92,16 +92,15 @@ for name, forecast in comparison.forecasts.items():
     )
 
 # %%
-# So LDA is the one to build in. From 100 codes the comparison leaned to it and rightly would not
-# commit itself; the forecast for naive Bayes came out right, and the one for LDA too low.
+# So LDA is the one to build in. From 100 codes the comparison leaned to LDA but could not be sure,
+# and rightly so. The forecast for naive Bayes came out right. The one for LDA was too low.
 #
 # Why LDA does better than forecast
 # ---------------------------------
-# A forecast takes it that the old classes are scored as before when new ones come. Naive Bayes does
-# that: it learns each code from its own pictures. LDA does not: it learns *one* way in which
-# handwriting varies from all codes together, so ten times the codes are also ten times the
-# handwriting, and it becomes a better classifier. That can be seen among 100 codes, where nothing
-# else has changed:
+# A forecast assumes that the old classes are scored as before when new ones come. Naive Bayes does
+# that: it learns each code from its own pictures. LDA does not. From all codes together it learns
+# *one* way in which handwriting varies. Ten times the codes are also ten times the handwriting, so
+# it becomes a better classifier. That can be seen among 100 codes, where nothing else has changed:
 
 print("100 codes       trained on 100   trained on 1,000")
 for name in CLASSIFIERS:

@@ -31,9 +31,9 @@ import headcount
 # %%
 # The collection
 # --------------
-# Everything public with a description and at least 200 letters below it: functions, classes and
-# their methods. Where two have the same description, nobody could tell which one is meant, and
-# where they share the text below, they are one document: the first is kept.
+# It holds everything public that has a description and at least 200 letters below it: functions,
+# classes and their methods. If two have the same description, nobody could tell which one is meant.
+# If two share the text below, they are one document. In both cases only the first is kept.
 
 PACKAGES = [name for name in ("numpy", "scipy", "sklearn", "pandas") if find_spec(name)]
 INTERNAL = {"conftest", "core", "externals", "f2py", "formats", "testing", "tests", "testutils"}
@@ -105,8 +105,8 @@ for i in np.random.default_rng(0).choice(everything, 3, replace=False):
 # %%
 # The pilot
 # ---------
-# 400 functions drawn at random, and an index of these alone: which words are rare is learned from
-# them too, as it would be in a real pilot.
+# The pilot is 400 functions drawn at random, with an index of these alone. The index also learns
+# from them which words are rare, as it would in a real pilot.
 
 
 def search(chosen):
@@ -146,13 +146,13 @@ print(
 print(f"The interval {'holds' if low <= came <= high else 'MISSES'} the truth.")
 
 # %%
-# Worth knowing: the pilot finds two functions in three at once, the whole collection one in three.
-# Looking at ten results instead of one helps a lot, which is a reason to hand an agent a short list
+# In the pilot the engine finds two in three at once, in the whole collection one in three.
+# Looking at ten results instead of one helps a lot. That is a reason to hand an agent a short list
 # of tools rather than the best one.
 #
 # How far to trust it
 # -------------------
-# Other pilots tell how much of that was luck: five more, without intervals.
+# Other pilots tell how much of that was luck. Here are five more, without intervals.
 
 others = []
 for seed in range(1, 6):
@@ -162,10 +162,10 @@ for seed in range(1, 6):
 print("Five other pilots: " + ", ".join(f"{guess:.0%}" for guess in others) + f"; truth {came:.0%}")
 
 # %%
-# When this was written all of them were too high, by one to eight points. Functions have close
-# relatives (``is_quarter_start`` and ``is_quarter_end``; ``sort`` for arrays, series and frames),
-# and a query is often lost to one of these few and to nothing else. A random 400 hold few of the
-# relatives, so that such queries look safe in the pilot:
+# When this was written, all of them were too high, by one to eight points. Functions have close
+# relatives (``is_quarter_start`` and ``is_quarter_end``; ``sort`` for arrays, series and frames). A
+# query is often lost to one of these few and to nothing else. A random 400 hold few of the
+# relatives, so such queries look safe in the pilot:
 
 beaten_by = whole.losses
 seldom = (beaten_by > 0) & (beaten_by * 400 < everything)

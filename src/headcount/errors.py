@@ -31,7 +31,7 @@ class UnsupportedError(HeadcountError, TypeError):
 
 
 class OutputError(HeadcountError, OSError):
-    """What was asked for cannot be written: a full disk, no right to, a pipe that was closed."""
+    """An output cannot be written: the disk is full, permission is missing, a pipe was closed."""
 
 
 class MissingExtraError(HeadcountError, ImportError):
@@ -81,9 +81,9 @@ def warn(message: str, category: type[HeadcountWarning]) -> None:
 
 @contextmanager
 def listening() -> Iterator[list[str]]:
-    """Collect the warnings given inside, which are given all the same.
+    """Collect the warnings given inside; they are still given.
 
-    Unlike `warnings.catch_warnings` this changes nothing that other threads can see.
+    Unlike `warnings.catch_warnings`, this changes nothing that other threads can see.
     """
     notes: list[str] = []
     token = _heard.set((*_heard.get(), notes))
@@ -95,7 +95,7 @@ def listening() -> Iterator[list[str]]:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Give none of headcount's warnings inside; again without a change that other threads see."""
+    """Give none of headcount's warnings inside, without a change that other threads can see."""
     token = _silent.set(True)
     try:
         yield

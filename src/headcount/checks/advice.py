@@ -1,4 +1,4 @@
-"""What to do about each finding: the words of docs/checks.md, at hand where there are no docs."""
+"""What to do about each finding: the words of docs/checks.md, for where there are no docs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ ADVICE = {
     "HC001": (
         "Add classes, drawn at random from those you expect. One or two probes each are enough."
     ),
-    "HC002": ("Add probes, best of new classes."),
+    "HC002": ("Add probes, if possible of new classes."),
     "HC003": (
         "Use finer scores: distances instead of votes of neighbours, more digits, no "
         "rounding to 8 bits. If ties are real, say how your system breaks them: "
         '`tie_rule="lose"` or `"win"` (`--tie-rule`).'
     ),
     "HC004": (
-        "All right: use more classes, or harder probes, until some errors appear. None "
-        "right: check the labels, and whether high scores are good (`higher_is_better`)."
+        "If all are right, use more classes, or harder probes, until some errors appear. If none "
+        "is right, check the labels, and whether high scores are good (`higher_is_better`)."
     ),
     "HC005": (
         "If new classes are added without training (a gallery, prototypes, prompts), use "
@@ -27,10 +27,10 @@ ADVICE = {
         "that have few."
     ),
     "HC007": (
-        "Look at the pairs named, and merge those that are the same. If more such pairs are "
-        "to come with new classes, leave them. A single pair is found only where the other "
-        "classes are far apart or have many probes, and fewer are found among coarse scores, "
-        "where classes that are merely close tie as well."
+        "Look at the pairs named, and merge those that are the same. If new classes will bring "
+        "more such pairs, leave them. The list may not be complete: a single pair is found only "
+        "where the other classes are far apart or have many probes. Coarse scores hide pairs, "
+        "since classes that are merely close tie as well."
     ),
     "HC008": (
         "Look at what was enrolled: an empty or blurred template, a vector of unusual "
@@ -50,9 +50,8 @@ ADVICE = {
         "as a guess."
     ),
     "HC012": (
-        "Choose the pilot as the classes will come: the same groups in the same mix, or "
-        "whole groups at random. For mistakes that cost less inside a group see `headcount "
-        "risk`."
+        "Choose the pilot in the way the classes will come: the same groups in the same mix, or "
+        "whole groups at random. If mistakes inside a group cost less, see `headcount risk`."
     ),
     "HC013": (
         "Make the pilot's mix that of the classes to come, or forecast groups one by one "
@@ -60,28 +59,31 @@ ADVICE = {
     ),
     "HC014": (
         "Take the forecast as a guide. Test it: train on half of the classes, forecast the "
-        "whole, compare."
+        "whole, and compare."
     ),
     "HC015": ("Compare one forecast with a larger training run before you rely on it."),
     "HC016": (
         "Keep longer lists. A probe whose true class is not among the first ten adds next "
-        "to nothing to the doubt. Classes beyond a list may score as its last entry does, and "
-        "the bounds hold that, too: one entry more than you need shows who stands alone."
+        "to nothing to the doubt. Classes beyond the end of a list may tie with its last entry, "
+        "and the bounds allow for that. One more entry than you need shows whether they do."
     ),
     "HC017": (
         "Check that each pilot is given with its own training size, and that all have the "
         "same classes."
     ),
     "HC018": ("Measure at more or larger training sizes."),
-    "HC019": ("See the sentence. If it names nothing to add, nothing: the interval allows for it."),
+    "HC019": (
+        "Add what the message names. If it names nothing, you need do nothing: the interval "
+        "allows for it."
+    ),
     "HC020": (
         "If the change goes on, make a pilot of the latest classes only (`pilot.subset`) and "
-        "forecast from that. If it is a matter of how the pilot was put together (an older "
-        "camera, fewer photos), repair that."
+        "forecast from that. If it comes from how the pilot was put together (an older camera, "
+        "fewer photos), repair that."
     ),
     "HC021": (
-        "Enrol some rows of each class and probe with others, none of them in both. Or give one "
-        "set without a gallery: each row is then compared with all others and never with itself. "
-        "Rows that are there twice: keep one."
+        "Enrol some rows of each class and probe with other rows, so that no row is in both. Or "
+        "give one set without a gallery: each row is then compared with all others and never with "
+        "itself. If a row is there twice, keep one."
     ),
 }

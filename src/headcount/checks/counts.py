@@ -42,7 +42,8 @@ def few_probes(case: CheckInput) -> str | None:
     return (
         f"{counted(case.pilot.n_probes, 'probe')}, worth about {worth:.0f} equally weighted ones, "
         f"leave the measured {case.metric.label} uncertain by up to "
-        f"{164.5 * np.sqrt(0.25 / worth):.0f} points either way; add probes, best of new classes."
+        f"{164.5 * np.sqrt(0.25 / worth):.0f} points either way; add probes, if possible of new "
+        "classes."
     )
 
 

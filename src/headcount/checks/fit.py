@@ -17,7 +17,7 @@ from headcount.support.words import about, percent, times
 GAP = 0.02
 # Probabilities kept with half precision add up to one within a hundredth.
 ROUNDING = 0.01
-# Rows looked at together: most scores show in the first few rows that they are no probabilities.
+# Rows looked at together: the first few rows of most scores show that they are no probabilities.
 ROWS = 256
 
 
@@ -38,7 +38,7 @@ def gap_at_pilot(case: CheckInput) -> str | None:
 def _error(pilot: Pilot, value: float) -> float:
     """Return the standard error of what was measured.
 
-    One probe right and one wrong are added, as all right does not mean that none can be wrong.
+    One right probe and one wrong probe are added: if all are right, one may still be wrong.
     """
     worth = 1 / float(np.square(pilot.weights).sum())
     share = (value * worth + 1) / (worth + 2)

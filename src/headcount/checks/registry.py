@@ -21,8 +21,8 @@ class Entry:
     """One line of the table. `look` returns the sentence to say, or None where all is well.
 
     `advise` says what to do where that depends on the pilot; else `ADVICE` does. Checks of other
-    answers than a forecast of accuracy have no `look`; whoever makes the answer looks, and says so
-    with `finding`.
+    answers than a forecast have no `look`: the code that makes the answer looks, and reports with
+    `finding`.
     """
 
     code: str
@@ -69,8 +69,8 @@ def run_checks(
 ) -> tuple[Check, ...]:
     """Return what a user should know before believing a forecast.
 
-    Costs at most two passes over the scores: one that lists who beats whom, which the pilot keeps
-    for others, and one that ends at the first rows unless they are probabilities; of embeddings,
+    The checks take at most two passes over the scores. One lists who beats whom; the pilot keeps
+    the list for others. One ends at the first rows unless they are probabilities. Of embeddings,
     each vector is read once more.
 
     Parameters
@@ -84,8 +84,8 @@ def run_checks(
     asked : sequence of int
         Numbers of classes asked about.
     backtest : object with `supported`, `n_classes` and `steps`, optional
-        How far forecasts were right on the pilot itself. Without it, a forecast past a fixed
-        multiple of the pilot's size is doubted.
+        How far forecasts were right on the pilot itself. Without it, a forecast is doubted past a
+        fixed multiple of the pilot's size.
     metric : Metric
         What is forecast, accuracy by default.
 

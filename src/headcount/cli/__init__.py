@@ -1,1 +1,1 @@
-"""The command line, one file a command; internal."""
+"""The command line, a file for each larger command; internal."""

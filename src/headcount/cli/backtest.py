@@ -50,7 +50,7 @@ def backtest(
     method: Annotated[
         str,
         typer.Option(
-            help="As for forecast, several at once, or all that are not slow.",
+            help="As for forecast, but one or several; all means all that are not slow.",
             metavar="auto|all|NAME,NAME,...",
         ),
     ] = "auto",
@@ -59,7 +59,7 @@ def backtest(
     ] = 0.05,
     repeats: Annotated[
         int | None,
-        typer.Option(help="Random subsets of each size.", show_default="20 halves, 10 of others"),
+        typer.Option(help="How many subsets of each size.", show_default="20 halves, 10 of others"),
     ] = None,
     confidence: Confidence = 0.9,
     jobs: Jobs = None,

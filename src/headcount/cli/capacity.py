@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def capacity(
     pilot: PilotFiles,
     target: Annotated[
-        list[float], typer.Option(help="Value to keep, e.g. 0.9; may be given several times.")
+        list[float], typer.Option(help="Lowest good value, e.g. 0.9. May be given several times.")
     ],
     metric: MetricName = "accuracy",
     method: Method = "auto",

@@ -44,12 +44,12 @@ def compare(
     context: typer.Context,
     pilot: PilotFiles,
     others: Annotated[
-        list[Path], typer.Argument(metavar="OTHER", help="One or more others to compare with.")
+        list[Path], typer.Argument(metavar="OTHER", help="One or more pilots to compare it with.")
     ],
     classes: Classes,
     names: Annotated[
         str | None,
-        typer.Option(help="What to call them, e.g. old,new.", show_default="names of the files"),
+        typer.Option(help="Names of the systems, e.g. old,new.", show_default="names of the files"),
     ] = None,
     metric: MetricName = "accuracy",
     method: Method = "auto",
@@ -66,8 +66,8 @@ def compare(
 ) -> None:
     """Say which of several systems will be ahead when there are many more classes.
 
-    Options that describe files hold for all of them. Measured on the same classes, systems are
-    compared class by class, which tells them apart better.
+    Options that describe a file hold for all files. Systems that were measured on the same classes
+    are compared class by class, which tells them apart better.
 
     For example:
 

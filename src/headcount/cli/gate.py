@@ -54,7 +54,7 @@ def gate(
     classes: Classes,
     minimum: Annotated[
         float | None,
-        typer.Option("--min", help="What the lower bound must reach, e.g. 0.8."),
+        typer.Option("--min", help="The lower bound must be at least this, e.g. 0.8."),
     ] = None,
     baseline: Annotated[
         Path | None,
@@ -74,7 +74,7 @@ def gate(
     ] = 0.9,
     jobs: Jobs = None,
     seed: Seed = 0,
-    junit: Annotated[Path | None, typer.Option(help="Write verdicts as JUnit XML.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a file of JUnit XML.")] = None,
     github: Annotated[
         bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
     ] = False,
@@ -82,10 +82,16 @@ def gate(
 ) -> None:
     """Fail a build when the forecast is not good enough, or cannot be trusted.
 
-    Exit 0: all passed. 1: a lower bound is under --min, or an estimate too far below the baseline.
-    2: that cannot be said (bad input, a full disk, no bound, classes that the baseline or the
-    back-test do not reach, or a check of severity "error" on what was not measured: HC004 all right
-    or all wrong, HC016 lists cut too early; no option overrides that). 141: nobody reads it.
+    Exit 0: all passed.
+
+    Exit 1: a lower bound is under --min, or an estimate is too far below the baseline.
+
+    Exit 2: that cannot be said. The input is bad, the disk is full, there is no bound, the baseline
+    or the back-test does not reach so many classes, or a check of severity "error" is about what
+    was not measured (HC004 all right or all wrong, HC016 lists cut too early). No option overrides
+    such a check.
+
+    Exit 141: nobody reads the output.
 
     For example:
 

@@ -6,7 +6,7 @@ from headcount.cli import terminal
 
 
 def methods() -> None:
-    """List the forecasting methods: what each needs, costs, and when to use it."""
+    """List the forecasting methods: what each needs, what it costs, and when to use it."""
     from headcount.estimators.registry import DEFAULT, METHODS
 
     for alias, method in sorted(METHODS.items()):

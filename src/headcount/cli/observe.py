@@ -22,11 +22,11 @@ def observe(
     classes: Annotated[
         str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
     ] = None,
-    top: Annotated[int, typer.Option(help="Also: true class among the best so many.")] = 5,
+    top: Annotated[int, typer.Option(help="Also show top-m accuracy, for this m.")] = 5,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show what the pilot itself says: a summary, and exact accuracy up to its own size.
+    """Show what the pilot itself says: a summary, and its exact accuracy up to its own size.
 
     For example:
 

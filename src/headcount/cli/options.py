@@ -24,39 +24,46 @@ if TYPE_CHECKING:
 PilotFile = Annotated[
     Path,
     typer.Argument(
-        metavar="PILOT", help="npz, npy, csv, tsv, parquet, or a TREC run; text may be gzipped."
+        metavar="PILOT",
+        help="What you measured: npz, npy, csv, tsv, parquet, or a TREC run. Text may be gzipped.",
     ),
 ]
 Labels = Annotated[
-    Path | None, typer.Option(help="True class of each row: .npy, or .txt with one a line.")
+    Path | None, typer.Option(help="True class of each row: .npy, or .txt with one in each line.")
 ]
-Gallery = Annotated[Path | None, typer.Option(help="Enrolled embeddings; PILOT holds the probes.")]
-GalleryLabels = Annotated[Path | None, typer.Option(help="Class of each gallery row.")]
+Gallery = Annotated[
+    Path | None, typer.Option(help="Embeddings that are enrolled; PILOT then holds the probes.")
+]
+GalleryLabels = Annotated[Path | None, typer.Option(help="Class of each row of the gallery.")]
 Similarity = Annotated[
-    str | None, typer.Option(help="euclidean, cosine or dot: rows of PILOT are embeddings.")
+    str | None,
+    typer.Option(help="How to compare embeddings: euclidean, cosine or dot. PILOT holds them."),
 ]
 Better = Annotated[
     bool | None,
     typer.Option(
         "--higher-is-better/--lower-is-better",
-        help="Similarities (the default) or distances (the default for neighbour lists).",
+        help="Whether scores are similarities (the default) or distances (the default for "
+        "neighbour lists).",
     ),
 ]
-Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements: PILOT is a TREC run.")]
-Size = Annotated[int | None, typer.Option("--n-classes", help="Size of the whole collection.")]
+Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements; PILOT is then a TREC run.")]
+Size = Annotated[
+    int | None, typer.Option("--n-classes", help="Number of classes in the whole collection.")
+]
 Average = Annotated[
-    str | None, typer.Option(help="macro: classes weigh the same (default); micro: probes do.")
+    str | None, typer.Option(help="macro: classes weigh the same (default). micro: probes do.")
 ]
 TieRule = Annotated[
-    str | None, typer.Option(help="What an exact tie counts: random (default), lose or win.")
+    str | None, typer.Option(help="How an exact tie is broken: random (default), lose or win.")
 ]
 Noun = Annotated[
     str | None,
-    typer.Option(help="What to call classes in words, e.g. person/people.", metavar="ONE/MANY"),
+    typer.Option(help="Your word for classes, e.g. person/people.", metavar="ONE/MANY"),
 ]
 ProbeNoun = Annotated[
     str | None,
-    typer.Option(help="What to call probes in words, e.g. photo/photos.", metavar="ONE/MANY"),
+    typer.Option(help="Your word for probes (test points), e.g. photo/photos.", metavar="ONE/MANY"),
 ]
 
 
@@ -142,37 +149,40 @@ Classes = Annotated[
 ]
 MetricName = Annotated[
     str,
-    typer.Option("--metric", help="What is asked about: accuracy, or top-5 and the like."),
+    typer.Option(
+        "--metric",
+        help="What to forecast: accuracy, or top-5 (true class among the best 5) and the like.",
+    ),
 ]
 Method = Annotated[
     str,
     typer.Option(
-        help="A method of 'headcount methods', or your own, package.module:Class "
-        "(options follow as :option=value).",
+        help="One that 'headcount methods' lists, or your own as package.module:Class. "
+        "Options follow as :option=value.",
         metavar="NAME",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
 Intervals = Annotated[
     bool,
-    typer.Option(help="Back-test the method on the pilot and give intervals; takes seconds."),
+    typer.Option(help="Back-test the method on the pilot and give intervals. Takes seconds."),
 ]
 Jobs = Annotated[int | None, typer.Option(help="Workers for the back-test; -1 for all cores.")]
-Seed = Annotated[int, typer.Option(help="Seed of the back-test and of random methods.")]
-Plot = Annotated[Path | None, typer.Option(help="Draw it into a .png, .svg or .pdf file.")]
+Seed = Annotated[
+    int, typer.Option(help="Seed of random numbers, in the back-test and in some methods.")
+]
+Plot = Annotated[Path | None, typer.Option(help="Also draw a picture: .png, .svg or .pdf.")]
 ErrorRate = Annotated[
     bool,
-    typer.Option(
-        "--error-rate", help="--plot and --report show the share that is wrong, not that is right."
-    ),
+    typer.Option("--error-rate", help="Pictures and reports show error rates, not accuracies."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 Report = Annotated[
-    Path | None, typer.Option(help="Also write a page to pass on, with nothing outside it: .html.")
+    Path | None, typer.Option(help="Also write a report, one page to pass on: .html.")
 ]
 Title = Annotated[str | None, typer.Option(help="Title of the report.")]
-Note = Annotated[str | None, typer.Option(help="What the report should say to its readers.")]
+Note = Annotated[str | None, typer.Option(help="A note to the readers of the report.")]
 
 
 def numbers_of(text: str) -> list[int]:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 @reads_pilot
 def plan(
     pilot: PilotFiles,
-    classes: Annotated[str, typer.Option(help="Number of classes to know it at.", metavar="K")],
+    classes: Annotated[str, typer.Option(help="Number of classes to forecast.", metavar="K")],
     half_width: Annotated[
-        float, typer.Option(help="To within how much; 0.03 is plus or minus 3 points.")
+        float, typer.Option(help="How precise it must be: 0.03 is plus or minus 3 points.")
     ],
     probes_per_class: Annotated[
         float | None,
-        typer.Option(help="Of the pilot to come.", show_default="as many as now"),
+        typer.Option(help="Probes a class of the new pilot.", show_default="as many as now"),
     ] = None,
     metric: MetricName = "accuracy",
     method: Method = "auto",
@@ -43,7 +43,7 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many classes and probes a pilot needs, from a small one that is there.
+    """Say how many classes and probes a pilot needs, judging from a small one that you have.
 
     For example:
 

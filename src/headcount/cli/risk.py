@@ -34,17 +34,17 @@ def risk(
     cost: Annotated[
         str,
         typer.Option(
-            help="What mistakes cost: a .npz file of costs, a .json hierarchy, or zero-one.",
+            help="What mistakes cost: an .npz file of costs, a .json hierarchy, or zero-one.",
             metavar="FILE",
         ),
     ],
     classes: Classes,
     priors: Annotated[
         Path | None,
-        typer.Option(help="How often each class is the true one: .json, name to weight."),
+        typer.Option(help="How often each class is the true one: .json of names and weights."),
     ] = None,
     approach: Annotated[
-        str, typer.Option(help="regression (the default) or adjustment.")
+        str, typer.Option(help="How to fit: regression (the default) or adjustment.")
     ] = "regression",
     basis: Annotated[
         str, typer.Option(help="For regression: gaussian (the default), spline or polynomial.")
@@ -55,7 +55,7 @@ def risk(
 ) -> None:
     """Forecast what mistakes will cost on average, where some cost more than others.
 
-    A hierarchy makes the cost of a mistake the distance between two classes in a tree.
+    With a hierarchy, a mistake costs the distance between the two classes in the tree.
 
     For example:
 

@@ -21,9 +21,9 @@ ROUND_OFF = 1e-12
 class Favorability:
     r"""The law of U, the chance that a probe's true class outscores one random other class.
 
-    Held as weights on nodes of p = 1 - U, because what decides large numbers of classes is how
-    small p is, and 1 - 1e-12 has few digits left. Atoms at p = 0 (never beaten) and p = 1 (beaten
-    by all) are ordinary nodes. Every metric is a mean over the nodes, first of all
+    It is held as weights on nodes of p = 1 - U. For many classes it matters how small p is, and a
+    number such as U = 1 - 1e-12 has few digits left for that. Atoms at p = 0 (never beaten) and
+    p = 1 (beaten by all) are ordinary nodes. Every metric is a mean over the nodes. Accuracy is
 
     .. math:: \text{accuracy}(k) = E[U^{k-1}] = E[\exp((k-1) \log(1 - p))].
 

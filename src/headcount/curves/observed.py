@@ -1,4 +1,4 @@
-"""The observed curve: exact averages over all sub-tasks of k <= K classes."""
+"""The observed curve: exact averages over all sets of k <= K of the pilot's classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Average = Callable[[NDArray[np.int64], Floats, int, int], float]
 
 
 def observe(pilot: Pilot) -> Observed:
-    """Return the observed curve of a pilot."""
+    """Return the observed curve of a pilot: exact values up to its own number of classes."""
     return Observed(pilot.table())
 
 
@@ -32,11 +32,11 @@ class Observed:
 
     .. math:: \binom{n - l}{k - 1} \Big/ \binom{n}{k - 1},
 
-    averaged with the pilot's weights; ties follow the pilot's tie rule exactly.
+    averaged with the pilot's weights. Ties follow the pilot's tie rule exactly.
 
-    Censored probes (losses known only from below) give a lower and an upper bound; the value
-    reported is the middle between the two. Where a list ends, classes beyond it may score as its
-    last entry does: `bounds` holds such ties, too, while the value leaves out those nobody saw.
+    Censored probes (their losses are known only from below) give a lower and an upper bound. The
+    value reported is the middle of the two. Classes beyond the end of a list may tie with its last
+    entry: `bounds` allows for such ties, and the value leaves them out.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The ordinary ROC averaged over classes, to hold the reversed one against."""
+"""The ordinary ROC averaged over classes, to compare the reversed one with."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ Floats = NDArray[np.float64]
 def class_averaged_roc(pilot: Pilot) -> ROCCurve:
     r"""Return the ordinary ROC of each class against the rest, averaged over classes.
 
-    The curve of class y holds the probes of y against all others by their scores for y: let in the
-    best share u of the others; which share of its own is then let in? Probe i of class y is, once u
-    exceeds the share of others that score above it,
+    The curve of class y compares the probes of y with all others, by their scores for y. Let in the
+    best share u of the others. Which share of the class's own probes is then let in? Probe i of
+    class y is let in once u exceeds the share of others that score above it,
 
     .. math:: \text{ROC}_y(u) = \operatorname{mean}_{i \in y}
               1\{u > \#\{j \notin y : S_y(x_j) > S_y(x_i)\} / \#\{j \notin y\}\}.
 
-    Ties are ramps whatever the pilot's tie rule, so that the area under the curve of a class is
-    its Mann-Whitney statistic. Classes with probes weigh the same in the average; in a pilot with
-    ``average="micro"``, in proportion to their probes. Classes without probes have no curve.
+    Ties are ramps whatever the pilot's tie rule is, so the area under the curve of a class is its
+    Mann-Whitney statistic. All classes with probes weigh the same in the average. In a pilot with
+    ``average="micro"`` they weigh in proportion to their probes. Classes without probes have no
+    curve.
 
-    Unlike the reversed ROC, it compares scores of different probes. A number added to all scores of
-    a probe changes it, though not which class wins; and it does not say how accuracy falls with
-    more classes.
+    Unlike the reversed ROC, it compares scores of different probes. If you add a number to all
+    scores of one probe, this curve changes, though the winning class does not. And it does not say
+    how accuracy falls with more classes.
 
-    Takes two passes over the scores, with one block of them in memory at a time. Scores computed
+    It takes two passes over the scores, with one block of them in memory at a time. Scores computed
     from embeddings tie between probes only up to round-off.
 
     Parameters
@@ -49,8 +50,8 @@ def class_averaged_roc(pilot: Pilot) -> ROCCurve:
     Returns
     -------
     ROCCurve
-        One step or ramp a probe, in the order of the pilot's probes: the mean of `probe` over the
-        probes of a class is the curve of that class.
+        One step or ramp for each probe, in the order of the pilot's probes. The mean of `probe`
+        over the probes of a class is the curve of that class.
 
     References
     ----------
@@ -73,7 +74,7 @@ def class_averaged_roc(pilot: Pilot) -> ROCCurve:
     sizes = np.bincount(labels, minlength=pilot.n_classes)
     if sizes.max() == pilot.n_probes:
         raise UnsupportedError(
-            "all probes are of one class, so an ordinary ROC has nothing to hold them against; "
+            "all probes are of one class, so an ordinary ROC has nothing to compare them with; "
             "add probes of other classes."
         )
     order = np.lexsort((true, labels))

@@ -1,4 +1,4 @@
-"""Forecasts that are no mixture: a curve of accuracies, and nothing else."""
+"""Forecasts without a law of favorability: a curve of accuracies, and nothing else."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ POINTS = 2000
 class PredictedCurve:
     """Accuracy at a fine ladder of numbers of classes, straight in log k between its rungs.
 
-    Stands in for a `Favorability` where a method gives accuracies that are the moments of no law
-    (a straight line in log k, say). It answers for accuracy; what follows only from
-    a law, it refuses.
+    It stands in for a `Favorability` where no law gives a method's accuracies (a straight line in
+    log k, say). It knows accuracy and capacity, and refuses what follows only from a law.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ class PredictedCurve:
         return self.value(k)
 
     def top(self, m: int, k: Any) -> Floats:
-        """Refuse, but for m = 1: without a law there is only accuracy."""
+        """Return the accuracy for m = 1; refuse any other m, which follows only from a law."""
         return self.value(k, Top(m))
 
     def capacity(self, target: float, metric: Metric = ACCURACY) -> int | float:

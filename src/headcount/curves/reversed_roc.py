@@ -23,28 +23,28 @@ def reversed_roc(pilot: Pilot) -> ROCCurve:
     r"""Return the reversed ROC of a pilot, probe by probe and on average.
 
     An ordinary ROC takes a class and asks how well it tells its own probes from the others. The
-    reversed one takes a probe x and asks how well it tells its true class from the wrong ones: let
-    in the best share u of the wrong classes; is the true class among those let in? Yes, once u
-    exceeds the share of wrong classes that score above it,
+    reversed one takes a probe x and asks how well it tells its true class from the wrong ones. Let
+    in the best share u of the wrong classes. Is the true class let in, too? Yes, once u exceeds
+    the share of wrong classes that score above it,
 
-    .. math:: \text{rROC}_x(u) = 1\{u > \text{losses}_x / (K - 1)\},
+    .. math:: \text{rROC}_x(u) = 1\{u > \text{losses}_x / (K - 1)\}.
 
-    a single step, and the mean of the steps, with the pilot's weights, is the average curve. Losses
-    and ties are all it takes, so it works for pilots with and without scores.
+    This is a single step. The mean of the steps, with the pilot's weights, is the average curve. It
+    needs only losses and ties, so it works for pilots with and without scores.
 
     The inequality is strict, as in the paper: at u = 0 every curve is 0, and a probe beaten by
     every wrong class is at 0 even at u = 1. An average with such probes therefore ends below 1.
 
-    The paper assumes that there are no ties. With T of them its two definitions part: the step is
+    The paper assumes that there are no ties. With T of them its two definitions differ: the step is
     at (losses + T) / (K - 1) by Eq. 8, the tie rule "lose", and at losses / (K - 1) by Eq. 14, the
     rule "win". Under "random" it becomes a ramp from the one to the other: the true class takes any
     place among its equals with the same chance, so in a large population the share above it is
     uniform in between. The area under the average is the two-class accuracy of
     `observe(pilot).accuracy(2)` under every rule.
 
-    Of a censored probe, `losses` is only the least it can be: its curve lies between a step there
-    and no step at all. As in `observe`, the value reported is the middle, and `ROCCurve.bounds`
-    and `ROCCurve.auc_bounds` give the range, `ROCCurve.limits` the two curves.
+    For a censored probe, `losses` is only a lower bound. Its curve lies between a step there and no
+    step at all. As in `observe`, the value reported is the middle. `ROCCurve.bounds` and
+    `ROCCurve.auc_bounds` give the range, and `ROCCurve.limits` the two curves.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def reversed_roc(pilot: Pilot) -> ROCCurve:
     Returns
     -------
     ROCCurve
-        One step or ramp a probe, in the order of the pilot's probes.
+        One step or ramp for each probe, in the order of the pilot's probes.
 
     References
     ----------
@@ -63,7 +63,8 @@ def reversed_roc(pilot: Pilot) -> ROCCurve:
 
     Examples
     --------
-    Among five classes the first probe is beaten by none, the second by one, the third ties all:
+    Among five classes the first probe is beaten by none, the second by one, the third ties with
+    all:
 
     >>> import headcount
     >>> from headcount.curves.reversed_roc import reversed_roc
@@ -123,7 +124,8 @@ class ROCCurve:
     def probe(self, i: Any, u: Any) -> Floats:
         """Curve of probe i at any u in [0, 1]; both may be arrays and follow numpy's broadcasting.
 
-        A censored probe is half way up beyond its least place: it may be up by then or not.
+        A censored probe is half way up beyond its lowest possible place, since it may have risen
+        by then or not.
         """
         rates, low, high = _rates(u), self.low[i], self.high[i]
         width = np.where(high > low, high - low, 1.0)

@@ -13,11 +13,11 @@ FIRST_SYLLABLE = 0xAC00
 
 
 def load_hangul() -> Pilot:
-    """All 11,172 Hangul syllables, recognised across two fonts.
+    """Return all 11,172 Hangul (Korean) syllables, recognised across two fonts.
 
-    Gallery: every syllable in one font. Probes: every syllable in another. Both are reduced to 32
-    small integers and compared by Euclidean distance. HANGUL.md beside the file says where it
-    comes from and how it is made.
+    The gallery is every syllable in one font, and the probes are every syllable in another. Each
+    is reduced to 32 small integers, and they are compared by Euclidean distance. HANGUL.md, beside
+    this file, says where the data come from and how they are made.
 
     Returns
     -------

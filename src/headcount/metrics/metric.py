@@ -51,7 +51,7 @@ class Metric(ABC):
     name : str
         What it is called in options and data: ``"accuracy"``, ``"top-5"``.
     label, loss_label : str
-        What an axis is called that shows it, or shows what is missing to one.
+        Name of an axis that shows it, and of one that shows what is missing to one.
     better : {"higher", "lower"}
         Which of two values is the better one.
     range : tuple of float

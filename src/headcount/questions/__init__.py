@@ -1,1 +1,1 @@
-"""What a user asks, one question a file: forecast, compare, plan, gate, training, risk."""
+"""What a user asks, one question in each file: forecast, compare, plan, gate, training, risk."""

@@ -160,7 +160,7 @@ class Comparison:
 
     @property
     def paired(self) -> bool:
-        """Whether all systems were measured on the same classes and compared so."""
+        """Whether all systems were measured on the same classes, and compared class by class."""
         return all(pair.paired for pair in self.pairs)
 
     @property
@@ -363,21 +363,22 @@ def compare(
 
     Notes
     -----
-    The errors of two forecasts are taken as normal on the scale log(-log(1 - A)), with the standard
-    deviations that their own intervals have. The interval of the difference holds the middle 90%
-    (or what `confidence` says) of the differences that then come about, A being the metric, and
-    the chance that the first is better is that of its value being the higher one. Where a
-    back-test found forecasts too high or too low, they are first put where it would have them.
+    The errors of two forecasts are taken as normal on the scale log(-log(1 - A)), A being the
+    metric, with the standard deviations of their own intervals. From this follows how the
+    difference is spread. Its interval holds the middle 90% of it (or what `confidence` says). The
+    chance that the first is better is the chance that its value is the higher one. If a back-test
+    found forecasts too high or too low, they are first corrected for that.
 
-    Where systems were measured on the same classes, with as many probes in each, their errors are
-    correlated. Up to the pilot's size K the correlation is that of what the systems say without
-    each class in turn; from 2 K on, that of their forecasts from the same 20 random halves of the
-    classes, drawn on Fisher's scale towards the former, which counts as four halves more. The same
-    correlation is taken for the errors of shape, which no pilot shows: those of systems that err
-    on the same classes are at least as much alike. In earlier simulations of 67 pairs, errors of
-    similar systems were correlated by 0.95 where this finds 0.87, those of unlike ones by 0.2 where
-    it finds none; what intervals then hold is in `experiments/coverage/pairs.py`. Classes that only
-    happen to bear the same names do no harm, for the correlation found is then near zero.
+    If systems were measured on the same classes, with as many probes in each, their errors are
+    correlated. Up to the pilot's size K, the correlation is that of what the systems say when each
+    class is left out in turn. From 2 K on, it is that of their forecasts from the same 20 random
+    halves of the classes. On Fisher's scale it is drawn towards the first one, which counts as four
+    halves more. The same correlation is taken for the errors of shape, which no pilot shows: errors
+    of systems that err on the same classes are at least as much alike. In earlier simulations of 67
+    pairs, errors of similar systems were correlated by 0.95 where this finds 0.87, and those of
+    unlike ones by 0.2 where it finds none. `experiments/coverage/pairs.py` measures how often such
+    intervals hold the truth. Classes that only happen to have the same names do no harm, since the
+    correlation found is then near zero.
 
     The interval of a crossing holds the numbers of classes at which the interval of the
     difference holds zero.

@@ -191,7 +191,7 @@ class Forecast:
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
-        Warnings on the way.
+        Warnings given while it was made.
     backtest : Backtest or None
         How well the method forecast the pilot's own classes from fewer of them.
     uncertainty : Uncertainty or None
@@ -318,12 +318,13 @@ class Forecast:
             What should lie between the limits: the expected value among k classes; the value on
             one new random set of k classes; the same where that set contains the pilot's classes.
         by : {"resampling", "asymptotic"}
-            Resampling of classes together with the error of extrapolating (`Uncertainty`), or
-            large-sample theory: a jackknife over classes up to the pilot's size, the delta method
-            beyond it, for moment regression alone; no bias is in that.
+            Resampling: classes are resampled, and the error of extrapolating is added
+            (`Uncertainty`). Asymptotic: large-sample theory, with a jackknife over classes up to
+            the pilot's size, and beyond it the delta method, for moment regression alone. It leaves
+            out bias.
         probes_per_class : float, optional
-            For sets: how many probes a class the test that measures the value will have;
-            without end by default.
+            For single sets: how many probes for each class the test of the set will have. By
+            default the test has endless probes.
 
         Returns
         -------
@@ -333,11 +334,12 @@ class Forecast:
 
         Notes
         -----
-        The expected value cannot rise with k, and by resampling neither do its limits: each is
-        the least of those at up to k classes. (Where a fit starts above even the upper limit at the
-        pilot's size, upper limits up to there are as high.) See `headcount.uncertainty.limits`.
-        On single sets more classes may be surer, and limits may rise; where those of the expected
-        value are kept down, they are by as much.
+        The expected value cannot rise with k. By resampling, its limits do not rise either: each is
+        the least of the limits at up to k classes. (If a fit starts above even the upper limit at
+        the pilot's size, the upper limits up to there are raised to it.) See
+        `headcount.uncertainty.limits`. A larger single set is less a matter of luck, so limits for
+        single sets may rise. Where those of the expected value are kept down, they are lowered by
+        as much.
         """
         validation.class_counts(k)
         validation.choice(kind, "kind", KINDS)
@@ -428,8 +430,8 @@ class Forecast:
     ) -> CurveDisplay:
         """Draw the metric against classes.
 
-        With `error_rate` what is missing to one, which shows small errors better. Needs the extra
-        `plot`; `headcount.display.plots` has further pictures.
+        With `error_rate` it draws what is missing to one, which shows small errors better. It needs
+        the extra `plot`. `headcount.plots` has more pictures.
         """
         from headcount.display.plots import CurveDisplay
 
@@ -603,7 +605,7 @@ def forecast(
     Parameters
     ----------
     data : Pilot, path or score matrix
-        What was measured. A matrix has one row a probe and one column a class.
+        What was measured. A matrix has one row for each probe and one column for each class.
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
     classes : int or sequence of int
@@ -612,8 +614,8 @@ def forecast(
         What to forecast: "accuracy", or "top-5" for the chance that the true class is among the
         best five, and the like.
     method : str or Extrapolator
-        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
-        estimator.
+        A name that `headcount methods` lists, with options if you like (``"kde:bandwidth=bcv"``),
+        or an estimator.
     confidence : float
         Level of the intervals.
     random_state : int

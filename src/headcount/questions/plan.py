@@ -62,15 +62,15 @@ class Plan:
     Attributes
     ----------
     k : int
-        Number of classes at which the metric is to be known.
+        Number of classes at which you want to know the metric.
     half_width : float
-        To within how much: 0.03 is plus or minus 3 points.
+        How precisely: 0.03 is plus or minus 3 points.
     confidence : float
         Level of the interval.
     method : str
         How it will be forecast.
     n_classes, n_probes : int
-        Size of the pilot at hand.
+        Size of the pilot that you have.
     value : float
         What that pilot says about k classes.
     half_width_now : float
@@ -81,7 +81,7 @@ class Plan:
     classes : int or None
         Fewest classes that will do with `probes_per_class`; None where not even ten million do.
     probes_per_class : float
-        Those of the pilot at hand, unless others were asked for.
+        As in the pilot that you have, unless another number was asked for.
     options : tuple of Option
         Other sizes that will do.
     notes : tuple of str
@@ -183,26 +183,26 @@ def plan(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Plan:
-    r"""Say how large a pilot must be to know accuracy among k classes well enough.
+    r"""Say how large a pilot must be to know a metric among k classes well enough.
 
     Parameters
     ----------
     data : Pilot, path or score matrix
-        A pilot that is there already, perhaps a small one.
+        A pilot that you have, perhaps a small one.
     k : int
-        Number of classes at which it is to be known.
+        Number of classes at which you want to know the metric.
     half_width : float
-        To within how much: 0.03 is plus or minus 3 points.
+        How precisely: 0.03 is plus or minus 3 points.
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
     metric : str or Metric
-        What is to be known: "accuracy", or "top-5" and the like.
+        What you want to know: "accuracy", or "top-5" and the like.
     method : str or Extrapolator
         How it will be forecast.
     confidence : float
         Level of the interval.
     probes_per_class : float, optional
-        Of the pilot to come; by default as many as this one has.
+        Probes for each class in the new pilot; by default as many as in this one.
     random_state : int
         Seed.
     n_jobs : int, optional
@@ -220,15 +220,15 @@ def plan(
 
        \sqrt{\frac{K}{K'} \Big(C + P \frac{r}{r'}\Big) G(k / K') + X(k / K')^2} ,
 
-    where C and P are what the choice of classes and the finite number of their probes add to the
-    variance at the pilot's own size (told apart by how probes of one class differ), G is how much
-    that grows, and X the error of shape, when a forecast goes so many times beyond its pilot (what
-    a method states without any step beyond is counted with the former); all as found for the pilot
-    at hand, K and r being its size. C and P follow A (1 - A) as the metric A falls. From K' = k on,
-    nothing is extrapolated.
+    K and r are the size of the pilot that you have, and everything else is as found for it. C and P
+    are two parts of the variance at its own size: C comes from the choice of classes, and P from
+    the finite number of their probes. How probes of one class differ tells the two apart. G says
+    how much this variance grows, and X is the error of shape, when a forecast goes so many times
+    beyond its pilot. (What a method states without any step beyond counts as part of the first.)
+    C and P follow A (1 - A) as the metric A falls. From K' = k on, nothing is extrapolated.
 
-    What the pilot at hand says is itself uncertain, the more so the smaller it is: plan again
-    when half of the larger one is there.
+    What your pilot says is itself uncertain, the more so the smaller it is. So plan again when you
+    have half of the larger one.
 
     Examples
     --------

@@ -264,17 +264,17 @@ def forecast_training(
     .. math:: U = \Phi(\mu(r) + \tau(r) Z), \quad \mu(r) = a - b\,(r / r_0)^{-c}, \quad
               \log \tau(r) = \alpha + \beta\,(r / r_0)^{-c}, \quad b \ge 0,
 
-    with :math:`r_0` the least size measured. Mean and spread are first fitted to each pilot by
-    maximum likelihood (`ProbitNormal`), then the five parameters to those by least squares,
-    weighted with each pilot's Fisher information. Few sizes say little about c and :math:`\beta`,
-    so there are normal priors: :math:`\log c` around log 0.7 with deviation 0.5, :math:`\beta`
-    around 0 with deviation 0.3. Both were chosen on simulations of round classes.
+    with :math:`r_0` the smallest size measured. Mean and spread are first fitted to each pilot by
+    maximum likelihood (`ProbitNormal`). Then the five parameters are fitted to these by least
+    squares, weighted with each pilot's Fisher information. Few sizes say little about c and
+    :math:`\beta`, so there are normal priors: :math:`\log c` around log 0.7 with deviation 0.5, and
+    :math:`\beta` around 0 with deviation 0.3. Both were chosen on simulations of round classes.
 
     Parameters
     ----------
     pilots : mapping from training size to Pilot
-        The same classes, recognised after training on so many points a class (any unit will do:
-        only ratios matter). At least three sizes.
+        Pilots of the same classes, each with its training size: the training points for each class
+        (in any unit, since only ratios matter). At least three sizes.
     classes : int or sequence of int
         Numbers of classes asked about.
     training_size : float or sequence of float
@@ -285,13 +285,14 @@ def forecast_training(
     Returns
     -------
     TrainingForecast
-        Holds a back-test as well: the largest size forecast from the smaller ones.
+        It holds a back-test as well: the largest size, forecast from the smaller ones.
 
     Notes
     -----
-    Root mean square errors at training size 32 and 200, 1,000 and 5,000 classes, forecast from
-    sizes 1, 2, 4 and 8 of 200 round classes with 5 probes each (30 pilots a line, seeds 1000 to
-    1029), beside those of taking the pilot at size 8 for one at 32:
+    The table shows root mean square errors at training size 32 and 200, 1,000 and 5,000 classes,
+    forecast from sizes 1, 2, 4 and 8 of 200 round classes with 5 probes each (30 pilots for each
+    line, seeds 1000 to 1029). The last columns are the errors if you take the pilot at size 8 as it
+    is:
 
     ======================================  =====================  =====================
     classes                                 forecast               size 8 as it is
@@ -361,7 +362,7 @@ class TrainingForecast:
     backtest : TrainingBacktest
         How well the largest size could be told from the smaller ones.
     warnings : tuple of str
-        Warnings on the way.
+        Warnings given while it was made.
     metric : Metric
         What is forecast.
     """
@@ -383,7 +384,7 @@ class TrainingForecast:
     def value(self, k: Any, training_size: Any) -> Floats:
         """Return the metric among k classes: observed where measured, else from the fitted law.
 
-        Measured are the pilots' own training sizes, up to their number of classes. `k` and
+        The pilots' own training sizes are measured, up to their number of classes. `k` and
         `training_size` broadcast.
         """
         return self._value(k, training_size, self.metric)

@@ -276,7 +276,7 @@ def sup_error(
     Parameters
     ----------
     moments : callable
-        H: for an array of numbers of classes, the moments of every basis function, one row a k.
+        H: for an array of numbers of classes, the moments of every basis function, a row for each.
     difference : ndarray
         Estimated minus true coefficients.
     largest : float

@@ -154,10 +154,10 @@ class BacktestStep:
 class Backtest:
     """How well a method forecast what was measured on the pilot from fewer of its classes.
 
-    Made by `backtest`. The forecasts are compared with the value that was measured, which has
-    noise of its own, and the subsets belong to the pilot, so that some of their noise is the
-    same: an error is not quite what an independent experiment would show. Forecasts from few
-    classes also have more noise than the forecast from the whole pilot will have.
+    Made by `backtest`. An error here is not quite what an independent experiment would show. The
+    value that was measured has noise of its own, and the subsets belong to the pilot, so they share
+    some of that noise. Forecasts from few classes also have more noise than the forecast from the
+    whole pilot.
 
     Attributes
     ----------
@@ -179,9 +179,8 @@ class Backtest:
     tolerance : float
         Error up to which a forecast counts as good.
     shared_rivals : bool
-        False where only counts are known, so that hidden classes were hidden from each probe on
-        its own; what probes have in common by meeting the same rivals is then missing from the
-        spread.
+        False where only counts are known. Then classes were hidden from each probe on its own, and
+        the spread leaves out what probes share by meeting the same rivals.
     notes : tuple of str
         What was left out, and why.
     confidence : float
@@ -378,12 +377,12 @@ def backtest(
     Parameters
     ----------
     data : Pilot, path or score matrix
-        What was measured. A matrix has one row a probe and one column a class.
+        What was measured. A matrix has one row for each probe and one column for each class.
     labels : sequence, optional
         True class of each row, where `data` is a matrix.
     method : str or Extrapolator
-        A name of `headcount methods`, if need be with options (``"kde:bandwidth=bcv"``), or an
-        estimator.
+        A name that `headcount methods` lists, with options if you like (``"kde:bandwidth=bcv"``),
+        or an estimator.
     metric : str or Metric
         What is forecast: "accuracy", or "top-5" and the like.
     repeats : int, optional

@@ -2,7 +2,7 @@ r"""How far a forecast may be off: two sources of error, and the intervals that 
 
 A is the metric that is forecast, accuracy by default: a share from 0 to 1. Standard deviations are
 those of its log odds, :math:`\operatorname{logit} A(k)`, so that intervals stay within 0 and 1.
-What was learned on simulated problems, was learned for accuracy, and is taken for other metrics.
+What was learned on simulated problems was learned for accuracy. It is used for other metrics, too.
 
 **Sampling.** Other classes and other probes would have given another pilot. Up to the pilot's own
 size K the standard error comes from a jackknife over classes (each is a source of probes *and* a
@@ -28,9 +28,9 @@ low than far too high, so that intervals are symmetric on another scale
 **Up to K** nothing is assumed and nothing learned is needed. With few errors the log odds are far
 from normal, and intervals are Jeffreys': quantiles of the law Beta(n A + 1/2, n (1 - A) + 1/2),
 with n = 1 / (A (1 - A) s^2) as many independent probes as would have the standard error s, a little
-fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, accuracies down to
-the one that gives so many in a row with the chance left are possible [3]_. From K to 2 K these
-limits go over into the others, in log k.
+fewer because that is itself an estimate [1]_, [2]_. Where all probes are right, the lower limit is
+the value that gives so many right in a row with just the chance left [3]_. From K to 2 K these
+limits go over into the others, evenly in log k.
 
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
 forecast, replaces the first two terms by that.

@@ -218,7 +218,7 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     pilot : Pilot
         With scores, three classes or more, and probes of two or more.
     k : int or sequence of int
-        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
+        Numbers of classes, 1 to K. At k = K there is nothing to leave out, so it gets the
         covariance of K - 1.
     metric : Metric
         What is looked at, accuracy by default.
@@ -230,10 +230,11 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
 
     Notes
     -----
-    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
-    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
-    see the module. With more than 1,500 classes, or very many losses, pairs are those of a part of
-    the classes. One pass over all losses for each k.
+    This is a delete-one-class jackknife. Each class is left out both as a true class and as a
+    rival, and ties are exact. Near k = K a jackknife comes out too large. Leaving out pairs of
+    classes shows by how much, and it is scaled down by that (see the top of this module). With more
+    than 1,500 classes, or very many losses, only pairs of some of the classes are left out. It
+    takes one pass over all losses for each k.
 
     References
     ----------
@@ -253,9 +254,9 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
 
 
 def settled_rivals(pilot: Pilot) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the classes that beat or tie each probe once the tie rule has spoken.
+    """Return the classes that beat or tie each probe after the tie rule was applied.
 
-    As where the entries of each probe start, the classes, and whether they tie.
+    Returns where the entries of each probe start, the classes, and whether they tie.
     """
     beats = pilot.beats()
     if pilot.tie_rule == "random":
@@ -268,7 +269,7 @@ def settled_rivals(pilot: Pilot) -> tuple[Ints, NDArray[np.int32], NDArray[np.bo
 
 
 def _spread(values: Floats) -> Floats:
-    """Return the jackknife covariance from leave-one-out values, one row a class."""
+    """Return the jackknife covariance from leave-one-out values, one row for each class."""
     gaps = values - values.mean(axis=0)
     return np.asarray((len(values) - 1) / len(values) * gaps.T @ gaps)
 

@@ -1,14 +1,14 @@
-"""Limits of the expected value: like that itself, they never rise with the number of classes.
+"""Limits of the expected value: like the value itself, they never rise with k.
 
-Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of those at
+Limits at one number of classes k (`headcount.uncertainty.intervals`) know nothing of the limits at
 another, and may rise: upper ones where the error grows faster than the forecast falls, lower ones
 where a forecast is surer than what was measured at K. But the value cannot rise. What it is below
-among j classes, it is below among more; and who is sure of no more than 99.0% among j classes
-cannot be sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
+among j classes, it is below among more. And if we are sure of no more than 99.0% among j classes,
+we cannot be sure of 99.4% among more. So a limit at k is the least of those at up to k classes.
 
-An interval also holds its estimate. Where a fit starts above even the upper limit at K, so that it
-contradicts what was measured (past two points check HC010 says so), upper limits up to K are as
-high: what is thought possible of more classes is possible of fewer.
+An interval also holds its estimate. A fit may start above even the upper limit at K, and so
+contradict what was measured (past two points check HC010 says so). Then the upper limits up to K
+are raised to it: what is thought possible of more classes is possible of fewer.
 
 They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
 what else was asked. Between two rungs, limits keep within those at the rungs.

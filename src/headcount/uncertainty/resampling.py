@@ -1,9 +1,9 @@
 """Refits on random subsets of the classes: one engine for back-tests and intervals.
 
 Every question about how far a forecast can be trusted is put to the pilot in the same way: hide
-some of its classes, fit again, and see what the method says. Classes are drawn, not probes,
-because a class is a source of probes *and* a competitor of all others; they are drawn without
-replacement, because a class that is there twice would tie with itself.
+some of its classes, fit again, and see what the method says. Classes are drawn, not probes, because
+a class is a source of probes *and* a rival of all others. They are drawn without replacement,
+because a class that is there twice would tie with itself.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def refits(
     """Fit a method to random subsets of a pilot's classes and keep the curves it forecasts.
 
     Each subset has its own random numbers, which follow from the seed, the size and the number of
-    the repeat alone, and is drawn from the classes in canonical order: neither the number of
+    the repeat alone. It is drawn from the classes in canonical order. So neither the number of
     workers nor the order of the data matters. The share of classes that have probes is kept, and
     is never zero. Warnings of the refits are not given.
 
@@ -310,11 +310,11 @@ def refits(
     Notes
     -----
     A pilot of counts alone does not say who beat whom. There the classes drawn are sources of
-    probes only (without labels, every probe is a source), and each of their probes meets m - 1 of
-    its K - 1 rivals of its own: its losses and ties are multivariate hypergeometric. That is the
-    exact law for each probe, but probes that met the same rivals no longer do, so that the part
-    of the spread that comes from shared rivals is missing. The same is done where the list of who
-    beat whom would be too long (64 MiB) and the method needs only losses.
+    probes only (without labels, every probe is a source). Each of their probes meets m - 1 of its
+    K - 1 rivals, drawn for it alone: its losses and ties are multivariate hypergeometric. That is
+    the exact law for each probe. But probes that met the same rivals no longer do, so the spread
+    leaves out what comes from shared rivals. The same is done where the list of who beat whom would
+    be too long (64 MiB) and the method needs only losses.
 
     Examples
     --------

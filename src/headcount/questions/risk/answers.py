@@ -74,7 +74,7 @@ class RiskForecast:
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
-        Warnings on the way.
+        Warnings given while it was made.
     nouns : Nouns
         What classes and probes are called in words.
     """
@@ -116,9 +116,9 @@ class RiskForecast:
     def standard_error(self, k: Any) -> Floats:
         """Return the standard error of the risk among k classes, by the jackknife over classes.
 
-        The fit is linear in the observed curve as long as the same basis functions are in use;
-        beyond the pilot the error of the curve is carried over by that map (the delta method).
-        That the true conditional cost may not be in the basis is not part of it.
+        The fit is linear in the observed curve as long as the same basis functions are in use.
+        Beyond the pilot, that linear map carries over the error of the curve (the delta method).
+        The standard error leaves out that the true conditional cost may not be in the basis.
         """
         if self._delta is None:
             raise UnsupportedError(

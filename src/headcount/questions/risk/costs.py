@@ -37,7 +37,7 @@ class Cost(ABC):
     n_classes : int
         K.
     is_zero_one : bool
-        Whether it is known at sight that every mistake costs one.
+        Whether it is known from the start that every mistake costs one.
     """
 
     is_zero_one = False

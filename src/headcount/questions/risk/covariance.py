@@ -40,7 +40,7 @@ def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Flo
     cost : Cost, or anything that `as_cost` takes
         Cost of each mistake; "zero-one" for the error rate, whose covariance is that of accuracy.
     k : int or sequence of int
-        Numbers of classes, 1 to K. Nothing is left to leave out at k = K, which is given the
+        Numbers of classes, 1 to K. At k = K there is nothing to leave out, so it gets the
         covariance of K - 1.
     priors : mapping or sequence, optional
         How often each class is the true one; see `as_priors`.
@@ -52,10 +52,11 @@ def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Flo
 
     Notes
     -----
-    Delete-one-class jackknife, each left-out class both as the true one and as a rival, ties
-    exact, and scaled down by what leaving out pairs of classes says about the jackknife's excess;
-    see `headcount.uncertainty.jackknife`. With more than 1,500 classes, or very many losses, pairs
-    are those of a part of the classes. One pass over all losses for each k.
+    This is a delete-one-class jackknife. Each class is left out both as a true class and as a
+    rival, and ties are exact. Near k = K a jackknife comes out too large. Leaving out pairs of
+    classes shows by how much, and it is scaled down by that (see
+    `headcount.uncertainty.jackknife`). With more than 1,500 classes, or very many losses, only
+    pairs of some of the classes are left out. It takes one pass over all losses for each k.
 
     References
     ----------

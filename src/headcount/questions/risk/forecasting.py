@@ -73,7 +73,7 @@ def forecast_risk(
         Numbers of classes asked about.
     approach : {"regression", "adjustment"}
         Regression: least squares on the observed curve. Adjustment: a polynomial from unbiased
-        moments, without any constraint; a comparison from the paper, for k not far beyond K.
+        moments, without any constraint. It is a comparison from the paper, for k not far beyond K.
     basis : {"gaussian", "spline", "polynomial"}
         For regression, how the chance D(u) to be beaten is built: bumps on the probit scale and
         linear splines as in `headcount.estimators.Regression` and `SplineRegression`, or a

@@ -1,4 +1,4 @@
-"""The observed risk curve: exact average cost over all sub-tasks of k <= K classes."""
+"""The observed risk curve: exact average cost over all sets of k <= K of the pilot's classes."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def observe_risk(pilot: Pilot, cost: Any, *, priors: Any = None) -> ObservedRisk
 def observed_risk(pilot: Pilot, cost: Any, k: Any = None, *, priors: Any = None) -> Floats:
     """Return the exact average risk over all sub-tasks of k of the pilot's classes.
 
-    A sub-task holds the true class of a probe and k - 1 others, drawn uniformly; it costs what the
-    class with the best score costs, and nothing when that is the true one.
+    A sub-task holds the true class of a probe and k - 1 others, drawn uniformly. The class with the
+    best score is taken. The sub-task costs what that mistake costs, and nothing if it is the true
+    class.
 
     Parameters
     ----------

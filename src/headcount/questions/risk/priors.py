@@ -67,10 +67,10 @@ def prior_weights(pilot: Pilot, priors: Any) -> Floats:
 
 
 def with_priors(pilot: Pilot, priors: Any) -> Pilot:
-    r"""Return the pilot of the Bayes rule, which knows the priors: margins are score + log prior.
+    r"""Return the pilot of the Bayes rule, which knows the priors: it adds log prior to scores.
 
-    This is right where the scores are log-likelihoods, :math:`\log f_y(x)`; whether they are only
-    you can know. Classes are then ranked by :math:`\log f_y(x) + \log p_y`. Pass the same priors
+    This is right if the scores are log-likelihoods, :math:`\log f_y(x)`. Only you can know whether
+    they are. Classes are then ranked by :math:`\log f_y(x) + \log p_y`. Pass the same priors
     to `observed_risk` to also draw the true class from them.
 
     Parameters

@@ -41,10 +41,10 @@ def task_normalised_risk(
 
     .. math:: \pi_S(y) = \pi_0(y) \Big/ \sum_{y' \in S} \pi_0(y'),
 
-    so that, unlike in `observed_risk`, a frequent class counts for less beside other frequent ones.
-    There is no short formula for the mean over all sets: it is estimated from random ones, and
-    exact where there are no more sets than `repeats`. With equal priors, and probes of every
-    class, it estimates the same as `observed_risk`.
+    So a frequent class counts for less beside other frequent ones, unlike in `observed_risk`. There
+    is no short formula for the mean over all sets. It is estimated from random sets, and is exact
+    where there are no more sets than `repeats`. With equal priors, and probes of every class, it
+    estimates the same as `observed_risk`.
 
     Parameters
     ----------
