@@ -16,10 +16,12 @@ def pilot_of(strength, seed=0, n=60):
 
 
 @functools.cache
-def forecast_of(strength):
+def forecast_of(strength, metric="accuracy"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return forecast(pilot_of(strength), classes=[300, 3000], method="probit-normal")
+        return forecast(
+            pilot_of(strength), classes=[300, 3000], method="probit-normal", metric=metric
+        )
 
 
 def lines(display):

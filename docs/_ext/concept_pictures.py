@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import headcount
-from headcount.display.plots import BLUE, GREY, ORANGE, AccuracyDisplay, BacktestDisplay
+from headcount.display.plots import BLUE, GREY, ORANGE, BacktestDisplay, CurveDisplay
 
 matplotlib.use("agg")
 
@@ -48,7 +48,7 @@ class Story:
 
 def curve(story: Story) -> Any:
     """Draw measured, forecast and true accuracy."""
-    display = AccuracyDisplay.from_forecast(story.forecast).plot()
+    display = CurveDisplay.from_forecast(story.forecast).plot()
     beyond = np.unique(np.geomspace(PILOT, story.everything.n_classes, 60).astype(int))
     truth = headcount.observe(story.everything).accuracy(beyond)
     display.ax_.plot(beyond, truth, color=story.ink, linewidth=1, label="what really happens")
@@ -58,7 +58,7 @@ def curve(story: Story) -> Any:
 
 def capacity(story: Story) -> Any:
     """Draw a target, and how many classes are held above it."""
-    display = AccuracyDisplay.from_forecast(story.forecast, target=0.8).plot()
+    display = CurveDisplay.from_forecast(story.forecast, target=0.8).plot()
     held = story.forecast.capacity(0.8)
     display.ax_.plot([held, held], [0, 0.8], color=GREY, linewidth=0.8)
     display.ax_.annotate(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import image, pyplot
 
-from headcount import Pilot, backtest, compare, forecast
+from headcount import Pilot, backtest, compare, forecast, observe
 from headcount.support.words import named, percent, percent_range
 
 matplotlib.use("Agg")
@@ -155,6 +155,27 @@ def test_a_forecast_says_what_was_asked(answers):
         assert any(check.code in item for item in Page(made._repr_html_()).items)
 
 
+def test_another_metric_is_named_and_shown():
+    pilots = {"a": spiked_pilot(), "b": spiked_pilot(2.0, 1)}
+    options = {"method": "no-change", "metric": "top-5"}
+    top = {name: percent(float(observe(pilot).top(5, 60))) for name, pilot in pilots.items()}
+    page = Page(forecast(pilots["a"], classes=60, **options)._repr_html_())
+    assert page.rows[0] == ["classes", "top-5 accuracy", "90% interval", ""]
+    assert page.rows[1][:2] == ["60", top["a"]] and page.rows[1][3] == "measured"
+    words = page.pictures[0]["alt"]
+    assert words.startswith(
+        f"Top-5 accuracy against classes, with the 90% interval: measured {top['a']}"
+    )
+    page = Page(backtest(pilots["a"], repeats=2, **options)._repr_html_())
+    assert {row[2] for row in page.rows[1:]} == {top["a"]}
+    assert page.pictures[0]["alt"].startswith(
+        f"Top-5 accuracy among 60 classes: {top['a']} measured"
+    )
+    page = Page(compare(pilots, 60, **options)._repr_html_())
+    assert page.rows == [["classes", "a", "b"], ["60", top["a"], top["b"]]]
+    assert page.pictures[0]["alt"].startswith("Top-5 accuracy of each system against classes: a ")
+
+
 def test_a_backtest_has_a_row_a_step(answers):
     found = answers["backtest"]
     page = Page(found._repr_html_())
@@ -185,13 +206,13 @@ def test_without_matplotlib_there_is_the_table_alone():
         "            raise ImportError(name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "import headcount\n"
-        "from headcount.display.plots import AccuracyDisplay\n"
+        "from headcount.display.plots import CurveDisplay\n"
         "pilot = headcount.Pilot.from_losses([0, 1, 0], 5, labels=[0, 1, 2])\n"
         "made = headcount.forecast(pilot, classes=5, method='no-change', intervals=False)\n"
         "print(pilot._repr_html_(), made._repr_html_())\n"
-        "assert len(AccuracyDisplay.from_forecast(made).frame()['classes']) == 4\n"
+        "assert len(CurveDisplay.from_forecast(made).frame()['classes']) == 4\n"
         "try:\n"
-        "    AccuracyDisplay.from_forecast(made).save('a.png')\n"
+        "    CurveDisplay.from_forecast(made).save('a.png')\n"
         "except headcount.MissingExtraError as error:\n"
         "    assert 'headcount[plot]' in str(error)\n"
         "else:\n"

@@ -6,7 +6,7 @@ from matplotlib import image
 from headcount import Favorability, ParameterError, Pilot, forecast
 from headcount.curves.ordinary_roc import class_averaged_roc
 from headcount.curves.reversed_roc import reversed_roc
-from headcount.display.plots import AccuracyDisplay, ReversedROCDisplay
+from headcount.display.plots import CurveDisplay, ReversedROCDisplay
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")
@@ -29,7 +29,7 @@ def drawn(display):
 
 def test_limits_are_drawn_as_a_band_around_the_curve():
     made = forecast(scored_pilot(), classes=40, method="exponential")
-    display = AccuracyDisplay.from_forecast(made).plot()
+    display = CurveDisplay.from_forecast(made).plot()
     (band,) = display.ax_.collections
     corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist()}
     for limit in (made.curve.lower, made.curve.upper):
@@ -37,15 +37,15 @@ def test_limits_are_drawn_as_a_band_around_the_curve():
         assert set(points) <= corners
     assert "90% interval" in [text.get_text() for text in display.ax_.get_legend().texts]
     frame = display.frame()
-    assert list(frame) == ["classes", "accuracy", "lower", "upper", "region"]
+    assert list(frame) == ["classes", "value", "lower", "upper", "region"]
     assert frame["lower"] is made.curve.lower and frame["upper"] is made.curve.upper
 
 
 def test_no_limits_no_band():
     made = forecast(scored_pilot(), classes=80, intervals=False)
-    display = AccuracyDisplay.from_forecast(made).plot()
+    display = CurveDisplay.from_forecast(made).plot()
     assert not display.ax_.collections
-    assert list(display.frame()) == ["classes", "accuracy", "region"]
+    assert list(display.frame()) == ["classes", "value", "region"]
 
 
 @pytest.mark.parametrize("scale", ["log", "linear"])

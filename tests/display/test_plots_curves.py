@@ -1,4 +1,4 @@
-"""What curves hold, draw and say: accuracy, capacity, CMC and laws."""
+"""What curves hold, draw and say: metrics against classes, capacity, CMC and laws."""
 
 import math
 
@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 import plotted
 from headcount import Favorability, ParameterError, Pilot, UnsupportedError, forecast, observe
+from headcount.curves.curve import Curve
 from headcount.display.plots import (
-    AccuracyDisplay,
     CapacityDisplay,
     CMCDisplay,
+    CurveDisplay,
     DiscriminabilityDisplay,
     ReversedROCDisplay,
 )
 from headcount.display.plots.style import error_ticks, share_ticks, short_share
+from headcount.metrics import ACCURACY, Top
 from plotted import lines, points_of, said
 
 matplotlib.use("Agg")
@@ -34,7 +36,12 @@ def made():
     return plotted.forecast_of(2.5)
 
 
-# -- accuracy ----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def made_top():
+    return plotted.forecast_of(2.5, "top-5")
+
+
+# -- a metric against classes ----------------------------------------------------------------------
 
 
 def test_the_page_is_grey_past_what_the_backtest_supports(made):
@@ -47,41 +54,63 @@ def test_the_page_is_grey_past_what_the_backtest_supports(made):
     assert said(display)[-1] == "past what the back-test supports"
     assert "target, 80%" in said(display)
     assert set(lines(display)["target, 80%"].get_ydata()) == {0.8}
-    inside = AccuracyDisplay.from_forecast(made)
+    inside = CurveDisplay.from_forecast(made)
     inside.supported = 3000
     assert not inside.plot().ax_.patches
 
 
-def test_the_best_few_against_classes(made):
-    display = made.plot(top=5)
-    frame = display.frame()
-    assert list(frame) == ["classes", "top_5", "region"]
-    assert frame["top_5"].tolist() == made.top(5, frame["classes"]).tolist()
-    assert display.ax_.get_ylabel() == "among the best 5"
-    with pytest.raises(ParameterError, match="top"):
-        made.plot(top=0)
+def test_the_picture_of_a_forecast_is_of_its_metric(made, made_top):
+    # Of one pilot and one method, so that only the metric tells them apart.
+    display = made_top.plot(target=0.8)
+    frame, ks = display.frame(), made_top.curve.classes
+    assert list(frame) == ["classes", "value", "lower", "upper", "region"]
+    assert frame["value"].tolist() == made.top(5, ks).tolist()
+    assert (frame["value"][1:] > made.accuracy(ks)[1:]).all()
+    for side, limit in zip(("lower", "upper"), made_top.interval(ks), strict=True):
+        assert frame[side].tolist() == limit.tolist()
+    (band,) = display.ax_.collections
+    corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist()}
+    assert set(zip(ks.tolist(), frame["lower"].tolist(), strict=True)) <= corners
+    assert "90% interval" in said(display) and "target, 80%" in said(display)
+    assert points_of(lines(display)["pilot, 60 classes"]) == [(60, made_top.value(60))]
+    (grey,) = display.ax_.patches
+    assert grey.get_x() == made_top.supported
+    labels = [made_top.plot(error_rate=shown).ax_.get_ylabel() for shown in (False, True)]
+    assert labels == ["top-5 accuracy", "top-5 error rate"]
 
 
 def test_what_a_pilot_measured(pilot):
-    display = AccuracyDisplay.from_pilot(pilot, target=0.9).plot()
+    display = CurveDisplay.from_pilot(pilot, target=0.9).plot()
     frame = display.frame()
-    assert list(frame) == ["classes", "accuracy", "region"]
+    assert list(frame) == ["classes", "value", "region"]
     assert (frame["classes"][0], frame["classes"][-1]) == (2, 60)
-    np.testing.assert_allclose(frame["accuracy"], observe(pilot).accuracy(frame["classes"]))
+    np.testing.assert_allclose(frame["value"], observe(pilot).accuracy(frame["classes"]))
     assert set(frame["region"]) == {"observed"} and "forecast" not in said(display)
     assert not display.ax_.patches
 
 
+def test_what_a_pilot_measured_of_another_metric(pilot):
+    display = CurveDisplay.from_pilot(pilot, metric="top-3").plot()
+    frame = display.frame()
+    assert frame["value"].tolist() == observe(pilot).top(3, frame["classes"]).tolist()
+    assert display.ax_.get_ylabel() == "top-3 accuracy"
+    with pytest.raises(ParameterError, match="unknown metric 'top-0'"):
+        CurveDisplay.from_pilot(pilot, metric="top-0")
+
+
 def test_short_lists_leave_a_range():
     short = Pilot.from_losses([0, 2, 5], 11, censored=[False, False, True])
-    frame = AccuracyDisplay.from_pilot(short).frame()
+    frame = CurveDisplay.from_pilot(short).frame()
     lower, upper = observe(short).bounds(frame["classes"])
     assert frame["lower"].tolist() == lower.tolist() and frame["upper"].tolist() == upper.tolist()
-    assert "lower" not in AccuracyDisplay.from_pilot(short, top=2).frame()
+    frame = CurveDisplay.from_pilot(short, metric="top-3").frame()
+    # Among all 11 classes two of three probes are surely among the best three.
+    assert [frame[side][-1] for side in ("lower", "upper")] == pytest.approx([2 / 3, 2 / 3])
+    assert (frame["lower"] < frame["upper"]).any()
 
 
 def test_a_pilot_of_two_classes_can_be_drawn():
-    ax = AccuracyDisplay.from_pilot(Pilot.from_losses([0, 1], 2)).plot().ax_
+    ax = CurveDisplay.from_pilot(Pilot.from_losses([0, 1], 2)).plot().ax_
     assert points_of(ax.get_lines()[1]) == [(2, 0.5)]
 
 
@@ -95,7 +124,6 @@ def test_error_rates_are_what_is_left(made, tmp_path):
     assert sorted(bands[1][:, 1]) == pytest.approx(sorted(1 - bands[0][:, 1]))
     assert (right.ax_.get_ylabel(), wrong.ax_.get_ylabel()) == ("accuracy", "error rate")
     assert (right.ax_.get_yscale(), wrong.ax_.get_yscale()) == ("linear", "log")
-    assert made.plot(top=5, error_rate=True).ax_.get_ylabel() == "not among the best 5"
     made.save(tmp_path / "wrong.svg", error_rate=True)
     made.save(tmp_path / "right.svg")
     texts = [(tmp_path / f"{name}.svg").read_text() for name in ("wrong", "right")]
@@ -104,11 +132,12 @@ def test_error_rates_are_what_is_left(made, tmp_path):
         made.save(tmp_path / "wrong.csv", error_rate=True)
 
 
-def curve_of(accuracy, lower=None, upper=None, target=None):
+def curve_of(value, lower=None, upper=None, target=None, metric=ACCURACY):
     classes = np.array([2, 10, 100, 1000])
     region = np.array(["observed", "observed", "forecast", "forecast"])
-    held = [None if side is None else np.array(side) for side in (lower, upper)]
-    return AccuracyDisplay(classes, np.array(accuracy), region, 10, target, *held)
+    limits = [None if side is None else np.array(side) for side in (lower, upper)]
+    curve = Curve(classes, np.array(value), region, *limits, metric)
+    return CurveDisplay(curve, 10, metric, target)
 
 
 @pytest.mark.parametrize("drawn, labels", [
@@ -127,7 +156,7 @@ def test_the_axis_fits_what_is_drawn_and_its_ends_are_labelled(drawn, labels):
     shown = [(t.get_position()[1], t.get_text()) for t in ax.get_yticklabels()]
     assert " ".join(text for _, text in shown) == labels
     assert shown[0][0] == low and low < high <= low + 1.02 * (shown[-1][0] - low) + 1e-12
-    assert drawn.accuracy.min() >= low and drawn.accuracy.max() <= high
+    assert drawn.curve.value.min() >= low and drawn.curve.value.max() <= high
 
 
 def test_small_errors_stand_on_a_log_axis():
@@ -165,16 +194,18 @@ def test_round_error_rates_hold_all_lines(lines, areas):
         assert 2 <= len(ticks) <= 9 and len({short_share(tick) for tick in ticks}) == len(ticks)
 
 
-def test_guessing_is_drawn_only_where_accuracy_comes_near_it():
-    good, poor = curve_of([0.99, 0.97, 0.9, 0.8]), curve_of([0.99, 0.97, 0.5, 0.09])
+GOOD, POOR = [0.99, 0.97, 0.9, 0.8], [0.99, 0.97, 0.5, 0.09]
+
+
+def test_guessing_is_drawn_only_where_the_curve_comes_near_it():
+    good, poor = curve_of(GOOD), curve_of(POOR)
     assert "guessing" not in lines(good.plot()) and "guessing" in lines(poor.plot())
-    unsure = curve_of([0.99, 0.97, 0.9, 0.8], [0.98, 0.9, 0.5, 0.05], [1.0, 0.99, 0.99, 0.99])
+    unsure = curve_of(GOOD, [0.98, 0.9, 0.5, 0.05], [1.0, 0.99, 0.99, 0.99])
     assert "guessing" in lines(unsure.plot())
     assert lines(poor.plot(error_rate=True))["guessing"].get_ydata()[0] == 0.5
-    for one in (good, poor):
-        one.top = 5  # among two classes nobody can miss the best five, so that says nothing
-    assert "guessing" not in lines(good.plot())
-    assert points_of(lines(poor.plot())["guessing"]) == [
+    # Among two classes nobody can miss the best five, so that says nothing.
+    assert "guessing" not in lines(curve_of(GOOD, metric=Top(5)).plot())
+    assert points_of(lines(curve_of(POOR, metric=Top(5)).plot())["guessing"]) == [
         (2, 1),
         (10, 0.5),
         (100, 0.05),
@@ -200,6 +231,18 @@ def test_capacity_against_targets(made):
     assert set(zip(frame["target"], frame["capacity"], strict=True)) <= set(together)
     (grey,) = display.ax_.patches
     assert grey.get_y() == made.supported
+
+
+def test_capacity_is_that_of_the_metric(made, made_top):
+    display = CapacityDisplay.from_forecast(made_top, targets=[0.6, 0.9]).plot()
+    for target, classes in zip(display.target, display.capacity.astype(int).tolist(), strict=True):
+        assert made.top(5, classes) >= target > made.top(5, classes + 1)
+    assert (display.capacity > [made.capacity(t) for t in (0.6, 0.9)]).all()
+    assert points_of(lines(display)["pilot, 60 classes"]) == [(made.top(5, 60), 60)]
+    words = [display.plot(error_rate=shown).ax_.get_xlabel() for shown in (False, True)]
+    assert words == ["top-5 accuracy to keep", "top-5 error rate allowed"]
+    usual = CapacityDisplay.from_forecast(made_top)
+    assert (usual.target.max(), usual.target.min()) == (made.top(5, 6), made.top(5, 3000))
 
 
 def test_what_holds_any_number_leaves_the_page():

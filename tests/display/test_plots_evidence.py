@@ -17,6 +17,7 @@ from headcount import (
     backtest,
     compare,
     forecast,
+    observe,
 )
 from headcount.display.plots import (
     BacktestDisplay,
@@ -110,6 +111,17 @@ def test_a_backtest_may_show_error_rates():
     assert low == wrong.get_yticks()[0] <= 0.09 and wrong.get_yticks()[-1] == 0.25 < high
 
 
+def test_backtests_are_of_their_metric(pilot):
+    tested = backtest(pilot, method="no-change", repeats=2, metric="top-5")
+    right, wrong = (tested.plot(error_rate=shown).ax_ for shown in (False, True))
+    assert right.get_ylabel() == "top-5 accuracy among 60 classes"
+    assert wrong.get_ylabel() == "top-5 error rate among 60 classes"
+    assert right.get_lines()[0].get_ydata()[0] == observe(pilot).top(5, 60)
+    other = backtest(pilot, method="no-change", repeats=2)
+    with pytest.raises(ParameterError, match="different metrics"):
+        BacktestDisplay.from_backtest([tested, other])
+
+
 def test_a_comparison_may_show_error_rates():
     display = picture_baselines.comparison()
     right, wrong = (display.plot(error_rate=shown).ax_ for shown in (False, True))
@@ -138,9 +150,26 @@ def test_systems_are_drawn_by_their_names(compared):
     frame = display.frame()
     for name, made in compared.forecasts.items():
         here = frame["system"] == name
-        assert frame["accuracy"][here].tolist() == made.curve.accuracy.tolist()
+        assert frame["value"][here].tolist() == made.curve.value.tolist()
         assert frame["lower"][here].tolist() == made.curve.lower.tolist()
     display.figure_.canvas.draw()  # names are no mathematics, or drawing would fail
+
+
+def test_comparisons_are_of_their_metric(pilot):
+    pilots = {"a": pilot, "b": plotted.pilot_of(2.0, 1)}
+    compared = compare(pilots, 60, method="no-change", metric="top-5")
+    right, wrong = (compared.plot(error_rate=shown) for shown in (False, True))
+    assert right.ax_.get_ylabel() == "top-5 accuracy"
+    assert wrong.ax_.get_ylabel() == "top-5 error rate"
+    frame = right.frame()
+    for name, measured in pilots.items():
+        here = frame["system"] == name
+        classes = frame["classes"][here]
+        assert frame["value"][here].tolist() == observe(measured).top(5, classes).tolist()
+    lead = LeadDisplay.from_comparison(compared)
+    assert lead.plot().ax_.get_ylabel() == "lead of a,\nin points of top-5 accuracy"
+    gap = observe(pilots["a"]).top(5, 60) - observe(pilots["b"]).top(5, 60)
+    assert lead.frame()["difference"][-1] == pytest.approx(gap)
 
 
 def test_systems_without_intervals_have_no_band(pilot):
@@ -165,7 +194,7 @@ def test_the_lead_of_one_over_another(compared):
     frame = display.frame()
     assert frame["difference"].tolist() == pair.difference.tolist()
     assert frame["lower"].tolist() == pair.lower.tolist()
-    assert display.ax_.get_ylabel() == "lead of $x_1$, in points"
+    assert display.ax_.get_ylabel() == "lead of $x_1$,\nin points of accuracy"
     assert display.ax_.yaxis.get_major_formatter()(0.05, 0) == "+5"
     assert LeadDisplay.from_comparison(compared, "_b", "c").second == "c"
     for wrong in (("_b",), ("c", "_b")):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from command_line import read_json
 from headcount import Forecast, Pilot, forecast, observe
 from headcount.curves.favorability import ROUND_OFF, Favorability
-from headcount.display.plots import AccuracyDisplay, CapacityDisplay
+from headcount.display.plots import CapacityDisplay, CurveDisplay
 from headcount.display.report.embedding import as_limits
 from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import counts, gaussian
@@ -146,7 +146,7 @@ def test_the_curve_and_the_picture_show_these_limits(asked):
         curve = made.curve
         np.testing.assert_array_equal([curve.lower, curve.upper], made.interval(curve.classes))
         assert never_rises(curve.lower) and never_rises(curve.upper)
-        frame = AccuracyDisplay.from_forecast(made).frame()
+        frame = CurveDisplay.from_forecast(made).frame()
         assert never_rises(frame["lower"]) and never_rises(frame["upper"])
 
 

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from headcount.curves.observed import observe
 from headcount.display.plots.display import Display
-from headcount.display.plots.style import SERIES, SIGNS, faint_grid, legend, rate_axis, rates
+from headcount.display.plots.style import (
+    SERIES,
+    SIGNS,
+    faint_grid,
+    legend,
+    metric_axis,
+    value_or_loss,
+)
 from headcount.support import validation
 from headcount.support.grids import asked_classes
 from headcount.support.words import Nouns, counted
@@ -108,15 +115,15 @@ class CMCDisplay(Display):
             measured = k <= self.n_classes
             label = f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}"
             ax.plot(
-                self.ranks, rates(share, error_rate), "-" if measured else "--",
+                self.ranks, value_or_loss(share, error_rate), "-" if measured else "--",
                 color=SERIES[i % len(SERIES)], marker=SIGNS[i % len(SIGNS)], markersize=4,
                 label=self.nouns.rename(label),
             )  # fmt: skip
         ax.set_xticks(_ticks(int(self.ranks[-1])))
         ax.set_xlabel("m, how many of the best are looked at")
         label = f"true class {'not ' if error_rate else ''}among the best m"
-        drawn = [rates(self.share, error_rate)]
-        rate_axis(ax, self.nouns.rename(label), drawn, error_rate=error_rate)
+        shares = [value_or_loss(self.share, error_rate)]
+        metric_axis(ax, self.nouns.rename(label), shares, error_rate=error_rate)
         faint_grid(ax)
         legend(ax, loc="upper right" if error_rate else "lower right")
         return self
