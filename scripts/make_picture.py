@@ -13,8 +13,8 @@ from headcount.display.plots.style import legend
 def main() -> None:
     """Draw the first pilot of `headcount demo`."""
     everything = load_hangul()
-    drawn = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
-    result = forecast(everything.subset(drawn), classes=everything.n_classes)
+    names = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
+    result = forecast(everything.subset(names), classes=everything.n_classes)
     display = CurveDisplay.from_forecast(result).plot()
     beyond = np.unique(np.geomspace(500, everything.n_classes, 60).astype(int))
     display.ax_.plot(

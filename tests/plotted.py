@@ -28,7 +28,7 @@ def lines(display):
     return {line.get_label(): line for line in display.ax_.get_lines()}
 
 
-def said(display):
+def legend_texts(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 

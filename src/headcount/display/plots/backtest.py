@@ -99,7 +99,7 @@ class BacktestDisplay(Display):
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
         """Draw into `ax`, or into a new figure; with `error_rate` what is missing to one."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         first, several = self.backtests[0], len(self.backtests) > 1
         steps = [step for result in self.backtests for step in result.steps]
         sizes = sorted({step.n_classes for step in steps})
@@ -120,10 +120,10 @@ class BacktestDisplay(Display):
         ax.set_xlim(left, right)
         ax.set_xticks([*sizes, first.n_classes])
         ax.minorticks_off()
-        points = [value_or_loss([*step.forecasts, first.observed], error_rate) for step in steps]
+        values = [value_or_loss([*step.forecasts, first.observed], error_rate) for step in steps]
         among = f"{axis_label(first.metric, error_rate)} among {counted(first.n_classes, 'class')}"
         label = self.nouns.rename(among)
-        metric_axis(ax, label, points, [tolerated], error_rate=error_rate)
+        metric_axis(ax, label, values, [tolerated], error_rate=error_rate)
         faint_grid(ax)
         legend(ax, above=several, abreast=several)
         return self

@@ -73,8 +73,8 @@ class CapacityDisplay(Display):
     >>> import headcount
     >>> from headcount.display.plots import CapacityDisplay
     >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4], n_classes=50)
-    >>> made = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
-    >>> frame = CapacityDisplay.from_forecast(made, targets=[0.8, 0.9]).frame()
+    >>> forecast = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
+    >>> frame = CapacityDisplay.from_forecast(forecast, targets=[0.8, 0.9]).frame()
     >>> frame["capacity"].tolist(), frame["region"].tolist()
     ([14.0, 6.0], ['observed', 'observed'])
     """
@@ -103,17 +103,17 @@ class CapacityDisplay(Display):
         )
         if targets is None:
             targets = _usual_targets(forecast, reach)
-        asked = np.unique([check_target(target) for target in targets])
-        if len(asked) == 0:
+        target = np.unique([check_target(value) for value in targets])
+        if len(target) == 0:
             raise ParameterError("targets names no value; give at least one.")
-        limits = [forecast.capacity_interval(target) for target in asked]
+        limits = [forecast.capacity_interval(value) for value in target]
         lower, upper = (
             None if None in limits else np.array([pair[side] for pair in limits if pair])
             for side in (0, 1)
         )
         return cls(
-            asked,
-            np.array([forecast.capacity(target) for target in asked], dtype=np.float64),
+            target,
+            np.array([forecast.capacity(value) for value in target], dtype=np.float64),
             forecast.n_classes,
             forecast.value(forecast.n_classes),
             reach,
@@ -138,7 +138,7 @@ class CapacityDisplay(Display):
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
         """Draw into `ax`, or into a new figure; with `error_rate` against errors allowed."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         top = self._top()
         count_axis(ax, "y", self.nouns.rename("classes it can hold"), self._bottom(), top)
         if self.lower is not None and self.upper is not None:

@@ -75,17 +75,17 @@ class CMCDisplay(Display):
 
         Refused for methods that give no law of favorability, if it goes beyond the pilot.
         """
-        asked = (forecast.n_classes, *forecast.classes) if classes is None else classes
-        return cls._ask(forecast.top, asked, ranks, forecast.n_classes, forecast.nouns)
+        sizes = (forecast.n_classes, *forecast.classes) if classes is None else classes
+        return cls._tabulate(forecast.top, sizes, ranks, forecast.n_classes, forecast.nouns)
 
     @classmethod
     def from_pilot(cls, pilot: Pilot, classes: Any = None, *, ranks: int = RANKS) -> Self:
         """Take what was measured; by default among all of the pilot's classes."""
-        asked = pilot.n_classes if classes is None else classes
-        return cls._ask(observe(pilot).top, asked, ranks, pilot.n_classes, pilot.nouns)
+        sizes = pilot.n_classes if classes is None else classes
+        return cls._tabulate(observe(pilot).top, sizes, ranks, pilot.n_classes, pilot.nouns)
 
     @classmethod
-    def _ask(
+    def _tabulate(
         cls,
         top: Callable[[int, Any], Floats],
         classes: Any,
@@ -93,10 +93,10 @@ class CMCDisplay(Display):
         n_classes: int,
         nouns: Nouns,
     ) -> Self:
-        asked = asked_classes(classes)
+        sizes = asked_classes(classes)
         places = np.arange(1, validation.whole_number(ranks, "ranks", 1) + 1)
-        share = np.column_stack([top(int(m), np.array(asked)) for m in places])
-        return cls(asked, places, share, n_classes, nouns=nouns)
+        share = np.column_stack([top(int(m), np.array(sizes)) for m in places])
+        return cls(sizes, places, share, n_classes, nouns=nouns)
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture: classes, rank, share and region."""
@@ -110,7 +110,7 @@ class CMCDisplay(Display):
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
         """Draw into `ax`, or into a new figure; with `error_rate` what is left."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         for i, (k, share) in enumerate(zip(self.classes, self.share, strict=True)):
             measured = k <= self.n_classes
             label = f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}"

@@ -80,9 +80,10 @@ class ComparisonDisplay(Display):
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> Self:
         """Take the curves of all systems, and where they cross."""
+        forecasts = comparison.forecasts.items()
         return cls(
-            {name: made.curve for name, made in comparison.forecasts.items()},
-            {name: made.n_classes for name, made in comparison.forecasts.items()},
+            {name: forecast.curve for name, forecast in forecasts},
+            {name: forecast.n_classes for name, forecast in forecasts},
             comparison.metric,
             tuple(pair.crossing for pair in comparison.pairs if pair.crossing is not None),
             f"{percent(comparison.confidence)} interval",
@@ -100,7 +101,7 @@ class ComparisonDisplay(Display):
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
         """Draw into `ax`, or into a new figure; with `error_rate` what is missing to one."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         curves = self.curves.values()
         first = min(int(curve.classes[0]) for curve in curves)
         last = max(int(curve.classes[-1]) for curve in curves)

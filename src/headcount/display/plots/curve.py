@@ -67,8 +67,8 @@ class CurveDisplay(Display):
     >>> import headcount
     >>> from headcount.display.plots import CurveDisplay
     >>> pilot = headcount.Pilot.from_losses([0, 0, 0, 1, 4], n_classes=50)
-    >>> made = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
-    >>> display = CurveDisplay.from_forecast(made, target=0.5)
+    >>> forecast = headcount.forecast(pilot, classes=100, method="probit-normal", intervals=False)
+    >>> display = CurveDisplay.from_forecast(forecast, target=0.5)
     >>> frame = display.frame()
     >>> frame["classes"][-1].item(), round(frame["value"][-1].item(), 2)
     (100, 0.5)
@@ -151,7 +151,7 @@ class CurveDisplay(Display):
             Draw what is missing to one, the error rate, on a log axis where it spans a factor of
             ten: better for small errors.
         """
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         classes = self.curve.classes
         count_axis(ax, "x", self.nouns.rename("classes"), int(classes[0]), int(classes[-1]))
         limits = limits_of(self.curve, error_rate)

@@ -13,12 +13,12 @@ from headcount.display.plots.style import (
     BAND,
     BLUE,
     GREY,
-    as_it_is,
     as_label,
     count_axis,
     drawable,
     faint_grid,
     legend,
+    write_literally,
 )
 from headcount.errors import ParameterError
 from headcount.metrics import ACCURACY, Metric
@@ -105,7 +105,7 @@ class LeadDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         first, second = drawable(self.first), drawable(self.second)
         count_axis(
             ax, "x", self.nouns.rename("classes"), int(self.classes[0]), int(self.classes[-1])
@@ -126,7 +126,7 @@ class LeadDisplay(Display):
         ax.margins(x=0)
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:+.4g}" if value else "0")
         # On two lines, as names may be long.
-        as_it_is(ax.set_ylabel(f"lead of {first},\nin points of {self.metric.label}"))
+        write_literally(ax.set_ylabel(f"lead of {first},\nin points of {self.metric.label}"))
         faint_grid(ax)
         legend(ax)
         return self

@@ -103,7 +103,7 @@ def share_axis(ax: Any, which: str, label: str) -> None:
     axis = ax.yaxis if which == "y" else ax.xaxis
     axis.set_major_formatter(lambda share, _: short_share(share))
     ax.set(**{f"{which}label": label})
-    as_it_is(axis.label)
+    write_literally(axis.label)
 
 
 def value_or_loss(value: ArrayLike, error_rate: bool) -> Any:
@@ -146,7 +146,7 @@ def metric_axis(
     error_rate : bool
         The shares are of errors.
     """
-    lines, areas = _joined(curves), _joined(edges)
+    lines, areas = _join(curves), _join(edges)
     ticks = error_ticks(lines, areas) if error_rate else None
     axis = ax.yaxis if which == "y" else ax.xaxis
     if ticks is not None:
@@ -156,7 +156,7 @@ def metric_axis(
         axis.set_minor_locator(NullLocator())
         top = ticks[-1] * (ticks[-1] / ticks[0]) ** ROOM
     else:
-        values = _joined((lines, areas))
+        values = _join((lines, areas))
         ticks = share_ticks(float(values.min()), float(values.max()))
         top = ticks[-1] + ROOM * (ticks[-1] - ticks[0])
     axis.set_ticks(ticks)
@@ -210,7 +210,7 @@ def error_ticks(lines: ArrayLike, areas: ArrayLike = ()) -> list[float] | None:
     return [float(f"{rung:.6g}") for rung in rungs[first : last + 1]]
 
 
-def _joined(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
+def _join(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
     return np.concatenate([np.ravel(np.asarray(v, np.float64)) for v in (*values, ())])
 
 
@@ -224,7 +224,7 @@ def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> No
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(lambda count, _: short_count(count))
     axis.set_minor_formatter(NullFormatter())
-    as_it_is(axis.label)
+    write_literally(axis.label)
 
 
 def short_share(share: float) -> str:
@@ -275,13 +275,13 @@ def legend(ax: Any, above: bool = False, abreast: bool = False, **options: Any) 
         options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
     box = ax.legend(handles, names, frameon=False, fontsize="small", **options)
     for text in box.get_texts():
-        as_it_is(text)
+        write_literally(text)
 
 
 # -- text ------------------------------------------------------------------------------------------
 
 
-def as_it_is(text: Any) -> None:
+def write_literally(text: Any) -> None:
     """Have matplotlib draw a text as it is written, in fonts that have its letters."""
     text.set_parse_math(False)
     further = _further_fonts(text.get_text())
