@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 
 import headcount
-from headcount.display.plots import BLUE, GREY, ORANGE, AccuracyDisplay, BacktestDisplay
+from headcount.display.plots import BLUE, GREY, ORANGE, BacktestDisplay, CurveDisplay
 
 matplotlib.use("agg")
 
@@ -48,7 +48,7 @@ class Story:
 
 def curve(story: Story) -> Any:
     """Draw measured, forecast and true accuracy."""
-    display = AccuracyDisplay.from_forecast(story.forecast).plot()
+    display = CurveDisplay.from_forecast(story.forecast).plot()
     beyond = np.unique(np.geomspace(PILOT, story.everything.n_classes, 60).astype(int))
     truth = headcount.observe(story.everything).accuracy(beyond)
     display.ax_.plot(beyond, truth, color=story.ink, linewidth=1, label="what really happens")
@@ -58,11 +58,11 @@ def curve(story: Story) -> Any:
 
 def capacity(story: Story) -> Any:
     """Draw a target, and how many classes are held above it."""
-    display = AccuracyDisplay.from_forecast(story.forecast, target=0.8).plot()
-    held = story.forecast.capacity(0.8)
-    display.ax_.plot([held, held], [0, 0.8], color=GREY, linewidth=0.8)
+    display = CurveDisplay.from_forecast(story.forecast, target=0.8).plot()
+    classes = story.forecast.capacity(0.8)
+    display.ax_.plot([classes, classes], [0, 0.8], color=GREY, linewidth=0.8)
     display.ax_.annotate(
-        f"80% up to about {round(held, -2):,} classes", (held, 0.1), xytext=(-8, 0),
+        f"80% up to about {round(classes, -2):,} classes", (classes, 0.1), xytext=(-8, 0),
         xycoords=display.ax_.get_xaxis_transform(), textcoords="offset points", ha="right",
         color=story.ink,
     )  # fmt: skip
@@ -84,10 +84,10 @@ def rivals(story: Story) -> Any:
         ax.vlines(others[others > true], 0, 0.8, color=ORANGE, linewidth=1.6)
         ax.plot([true], [1.05], "v", color=BLUE, markersize=9, clip_on=False)
         lost = int(losses[probe])
-        said = "no rival beats it: U is close to 100%"
+        title = "no rival beats it: U is close to 100%"
         if lost:
-            said = f"{lost} of {len(others)} beat it: U is about {1 - lost / len(others):.1%}"
-        ax.set_title(said, loc="left", fontsize=10)
+            title = f"{lost} of {len(others)} beat it: U is about {1 - lost / len(others):.1%}"
+        ax.set_title(title, loc="left", fontsize=10)
         ax.set_xticks([])
         ax.set_yticks([])
         ax.set_ylim(0, 1.2)

@@ -108,7 +108,7 @@ class CoverageDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         low, high = self.confidence - GOOD, min(self.confidence + GOOD, 1.0)
         ax.axhspan(
             low, high, color=GREY, alpha=SHADE, linewidth=0,

@@ -6,7 +6,7 @@ from matplotlib import image
 from headcount import Favorability, ParameterError, Pilot, forecast
 from headcount.curves.ordinary_roc import class_averaged_roc
 from headcount.curves.reversed_roc import reversed_roc
-from headcount.display.plots import AccuracyDisplay, ReversedROCDisplay
+from headcount.display.plots import CurveDisplay, ReversedROCDisplay
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")
@@ -19,7 +19,7 @@ def scored_pilot():
     return Pilot.from_scores(scores.round(1), labels)  # with ties
 
 
-def drawn(display):
+def lines_of(display):
     """The lines of a picture by the first words of their names."""
     return {
         " ".join(line.get_label().split(":")[0].split(",")[0].split()): line
@@ -28,31 +28,31 @@ def drawn(display):
 
 
 def test_limits_are_drawn_as_a_band_around_the_curve():
-    made = forecast(scored_pilot(), classes=40, method="exponential")
-    display = AccuracyDisplay.from_forecast(made).plot()
+    result = forecast(scored_pilot(), classes=40, method="exponential")
+    display = CurveDisplay.from_forecast(result).plot()
     (band,) = display.ax_.collections
     corners = {(x, y) for x, y in band.get_paths()[0].vertices.tolist()}
-    for limit in (made.curve.lower, made.curve.upper):
-        points = zip(made.curve.classes.tolist(), limit.tolist(), strict=True)
+    for limit in (result.curve.lower, result.curve.upper):
+        points = zip(result.curve.classes.tolist(), limit.tolist(), strict=True)
         assert set(points) <= corners
     assert "90% interval" in [text.get_text() for text in display.ax_.get_legend().texts]
     frame = display.frame()
-    assert list(frame) == ["classes", "accuracy", "lower", "upper", "region"]
-    assert frame["lower"] is made.curve.lower and frame["upper"] is made.curve.upper
+    assert list(frame) == ["classes", "value", "lower", "upper", "region"]
+    assert frame["lower"] is result.curve.lower and frame["upper"] is result.curve.upper
 
 
 def test_no_limits_no_band():
-    made = forecast(scored_pilot(), classes=80, intervals=False)
-    display = AccuracyDisplay.from_forecast(made).plot()
+    result = forecast(scored_pilot(), classes=80, intervals=False)
+    display = CurveDisplay.from_forecast(result).plot()
     assert not display.ax_.collections
-    assert list(display.frame()) == ["classes", "accuracy", "region"]
+    assert list(display.frame()) == ["classes", "value", "region"]
 
 
 @pytest.mark.parametrize("scale", ["log", "linear"])
 def test_lines_lie_on_the_curves(scale):
     pilot = scored_pilot()
     display = ReversedROCDisplay.from_pilot(pilot).plot(scale=scale)
-    lines = drawn(display)
+    lines = lines_of(display)
     assert list(lines) == ["reversed ROC", "ordinary ROC", "guessing"]
     for name, curve in (
         ("reversed ROC", reversed_roc(pilot)),
@@ -76,7 +76,7 @@ def test_lines_lie_on_the_curves(scale):
 def test_the_logarithmic_axis_begins_before_the_curves_rise():
     display = ReversedROCDisplay.from_pilot(Pilot.from_losses([0, 0, 1, 9], 101)).plot()
     assert display.ax_.get_xlim() == (0.005, 1)
-    rate, share = drawn(display)["reversed ROC"].get_data()
+    rate, share = lines_of(display)["reversed ROC"].get_data()
     assert (rate[0], share[0]) == (0.005, 0.5)
     law = Favorability([1e-12, 1e-3], [0.001, 0.999])  # hardly anything happens at 1e-12
     assert ReversedROCDisplay.from_favorability(law).plot().ax_.get_xlim()[0] == 0.0005
@@ -99,8 +99,8 @@ def test_words_and_areas():
     assert labels["none"].endswith("area 1.00")
     ax = ReversedROCDisplay.from_pilot(Pilot.from_losses(losses, 11)).plot().ax_
     assert "wrong ones let in" in ax.get_xlabel() and "true ones let in" in ax.get_ylabel()
-    shown = [ax.xaxis.get_major_formatter()(rate, 0) for rate in (1e-7, 0.001, 0.5, 1)]
-    assert shown == ["0.00001%", "0.1%", "50%", "100%"]
+    labels = [ax.xaxis.get_major_formatter()(rate, 0) for rate in (1e-7, 0.001, 0.5, 1)]
+    assert labels == ["0.00001%", "0.1%", "50%", "100%"]
 
 
 def test_ordinary_curve_only_where_there_can_be_one():
@@ -151,7 +151,7 @@ def test_a_curve_of_very_many_corners_is_drawn_from_a_few_thousand_points():
     assert len(frame["rate"]) <= 4_000
     curve = reversed_roc(pilot)
     np.testing.assert_allclose(frame["share"], curve.average(frame["rate"]), atol=1e-12)
-    rate, share = drawn(display.plot())["reversed ROC"].get_data()
+    rate, share = lines_of(display.plot())["reversed ROC"].get_data()
     assert len(rate) < 6_000
     # Half the probes are never beaten, the others at 1,000 in a million and evenly from there.
     assert rate[0] > 2e-3 and share[0] == pytest.approx((losses == 0).mean(), abs=0.005)

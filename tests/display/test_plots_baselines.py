@@ -14,8 +14,8 @@ matplotlib.use("Agg")
 TOLERANCE = 1.0
 
 
-def differ(file, drawn):
-    return compare_images(str(picture_baselines.FOLDER / file), str(drawn), TOLERANCE)
+def differ(file, picture):
+    return compare_images(str(picture_baselines.FOLDER / file), str(picture), TOLERANCE)
 
 
 @pytest.mark.parametrize("file", picture_baselines.wanted())
@@ -26,8 +26,8 @@ def test_pictures_look_as_they_did(file, tmp_path):
 
 
 def test_no_baseline_is_left_over():
-    held = {path.name for path in picture_baselines.FOLDER.glob("*.png")}
-    assert held == set(picture_baselines.wanted())
+    names = {path.name for path in picture_baselines.FOLDER.glob("*.png")}
+    assert names == set(picture_baselines.wanted())
 
 
 class Without:
@@ -38,8 +38,8 @@ class Without:
 
     def plot(self, ax):
         self.display.plot(ax)
-        drawn = [*ax.get_lines(), *ax.collections, *ax.patches]
-        drawn[self.number].set_visible(False)
+        artists = [*ax.get_lines(), *ax.collections, *ax.patches]
+        artists[self.number].set_visible(False)
 
 
 @pytest.mark.parametrize("name, parts", [("accuracy", 7), ("reversed_roc", 3), ("lead", 4)])

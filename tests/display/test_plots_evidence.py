@@ -17,6 +17,7 @@ from headcount import (
     backtest,
     compare,
     forecast,
+    observe,
 )
 from headcount.display.plots import (
     BacktestDisplay,
@@ -24,7 +25,7 @@ from headcount.display.plots import (
     ComparisonDisplay,
     LeadDisplay,
 )
-from plotted import lines, points_of, said
+from plotted import legend_texts, lines, points_of
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.usefixtures("closed_figures")
@@ -36,7 +37,7 @@ def pilot():
 
 
 @pytest.fixture(scope="module")
-def made():
+def result():
     return plotted.forecast_of(2.5)
 
 
@@ -49,26 +50,26 @@ def compared(pilot):
 # -- back-test ---------------------------------------------------------------------------------
 
 
-def test_a_backtest_has_a_point_for_each_forecast(made):
-    found = made.backtest
-    display = found.plot()
+def test_a_backtest_has_a_point_for_each_forecast(result):
+    tested = result.backtest
+    display = tested.plot()
     frame = display.frame()
-    every = [value for step in found.steps for value in step.forecasts]
+    every = [value for step in tested.steps for value in step.forecasts]
     assert frame["forecast"].tolist() == every
-    assert set(frame["observed"]) == {found.observed} and set(frame["method"]) == {"probit-normal"}
-    drawn = [
+    assert set(frame["observed"]) == {tested.observed} and set(frame["method"]) == {"probit-normal"}
+    dots = [
         y for line in display.ax_.get_lines() if line.get_marker() == "." for y in line.get_ydata()
     ]
-    assert drawn == every
-    assert points_of(lines(display)["measured"]) == [(60, found.observed)]
-    means = [float(np.mean(step.forecasts)) for step in found.steps]
+    assert dots == every
+    assert points_of(lines(display)["measured"]) == [(60, tested.observed)]
+    means = [float(np.mean(step.forecasts)) for step in tested.steps]
     assert display.ax_.containers[0].lines[0].get_ydata().tolist() == means
 
 
 def test_what_is_not_supported_is_grey():
-    held = picture_baselines.backtest_of("kde", 0.04)
-    ax = BacktestDisplay.from_backtest(held).plot().ax_
-    assert held.supported == 5.0
+    tested = picture_baselines.backtest_of("kde", 0.04)
+    ax = BacktestDisplay.from_backtest(tested).plot().ax_
+    assert tested.supported == 5.0
     (grey,) = [patch for patch in ax.patches if patch.get_x() > 1]
     assert 10 < grey.get_x() + grey.get_width() < 20  # from 10 classes it was too far off
     fine = picture_baselines.backtest_of("kde", 0.0)
@@ -76,18 +77,18 @@ def test_what_is_not_supported_is_grey():
 
 
 def test_several_methods_are_drawn_side_by_side():
-    held = [picture_baselines.backtest_of(name, 0.02) for name in ("kde", "$other$")]
-    display = BacktestDisplay.from_backtest(held).plot()
-    assert said(display)[-2:] == ["$other$", "kde"]
+    tested = [picture_baselines.backtest_of(name, 0.02) for name in ("kde", "$other$")]
+    display = BacktestDisplay.from_backtest(tested).plot()
+    assert legend_texts(display)[-2:] == ["$other$", "kde"]
     assert not any(text.get_parse_math() for text in display.ax_.get_legend().get_texts())
     assert len(display.frame()["forecast"]) == 18
 
 
 def test_of_many_methods_the_best_are_drawn():
-    held = [picture_baselines.backtest_of(f"m{i}", 0.01 * i) for i in (9, 8, 3, 4, 0, 1, 7, 2)]
-    display = BacktestDisplay.from_backtest(held)
-    assert [one.method for one in display.backtests] == ["m0", "m1", "m2", "m3", "m4"]
-    assert set(display.frame()["method"]) == {one.method for one in display.backtests}
+    tested = [picture_baselines.backtest_of(f"m{i}", 0.01 * i) for i in (9, 8, 3, 4, 0, 1, 7, 2)]
+    display = BacktestDisplay.from_backtest(tested)
+    assert [result.method for result in display.backtests] == ["m0", "m1", "m2", "m3", "m4"]
+    assert set(display.frame()["method"]) == {result.method for result in display.backtests}
 
 
 def test_no_share_is_above_all():
@@ -100,8 +101,8 @@ def test_no_share_is_above_all():
 
 
 def test_a_backtest_may_show_error_rates():
-    held = picture_baselines.backtest_of("kde", 0.04)
-    right, wrong = (held.plot(error_rate=shown).ax_ for shown in (False, True))
+    tested = picture_baselines.backtest_of("kde", 0.04)
+    right, wrong = (tested.plot(error_rate=error_rate).ax_ for error_rate in (False, True))
     assert wrong.get_ylabel() == "error rate among 100 classes"
     assert list(wrong.get_lines()[0].get_ydata()) == pytest.approx([0.2, 0.2])
     dots = [np.concatenate([line.get_ydata() for line in ax.get_lines()]) for ax in (right, wrong)]
@@ -110,12 +111,23 @@ def test_a_backtest_may_show_error_rates():
     assert low == wrong.get_yticks()[0] <= 0.09 and wrong.get_yticks()[-1] == 0.25 < high
 
 
+def test_backtests_are_of_their_metric(pilot):
+    tested = backtest(pilot, method="no-change", repeats=2, metric="top-5")
+    right, wrong = (tested.plot(error_rate=error_rate).ax_ for error_rate in (False, True))
+    assert right.get_ylabel() == "top-5 accuracy among 60 classes"
+    assert wrong.get_ylabel() == "top-5 error rate among 60 classes"
+    assert right.get_lines()[0].get_ydata()[0] == observe(pilot).top(5, 60)
+    other = backtest(pilot, method="no-change", repeats=2)
+    with pytest.raises(ParameterError, match="different metrics"):
+        BacktestDisplay.from_backtest([tested, other])
+
+
 def test_a_comparison_may_show_error_rates():
     display = picture_baselines.comparison()
-    right, wrong = (display.plot(error_rate=shown).ax_ for shown in (False, True))
+    right, wrong = (display.plot(error_rate=error_rate).ax_ for error_rate in (False, True))
     assert (wrong.get_ylabel(), wrong.get_yscale()) == ("error rate", "log")
-    for one, two in zip(right.get_lines()[:6], wrong.get_lines()[:6], strict=True):
-        assert two.get_ydata() == pytest.approx(1 - np.asarray(one.get_ydata()))
+    for line, flipped in zip(right.get_lines()[:6], wrong.get_lines()[:6], strict=True):
+        assert flipped.get_ydata() == pytest.approx(1 - np.asarray(line.get_ydata()))
 
 
 def test_backtests_that_cannot_be_drawn(pilot):
@@ -133,19 +145,36 @@ def test_backtests_that_cannot_be_drawn(pilot):
 
 def test_systems_are_drawn_by_their_names(compared):
     display = compared.plot()
-    assert said(display)[:3] == ["$x_1$", " _b", "c"]
-    assert said(display)[3:] == ["measured, up to the marker", "forecast", "90% interval"]
+    assert legend_texts(display)[:3] == ["$x_1$", " _b", "c"]
+    assert legend_texts(display)[3:] == ["measured, up to the marker", "forecast", "90% interval"]
     frame = display.frame()
-    for name, made in compared.forecasts.items():
+    for name, result in compared.forecasts.items():
         here = frame["system"] == name
-        assert frame["accuracy"][here].tolist() == made.curve.accuracy.tolist()
-        assert frame["lower"][here].tolist() == made.curve.lower.tolist()
+        assert frame["value"][here].tolist() == result.curve.value.tolist()
+        assert frame["lower"][here].tolist() == result.curve.lower.tolist()
     display.figure_.canvas.draw()  # names are no mathematics, or drawing would fail
 
 
+def test_comparisons_are_of_their_metric(pilot):
+    pilots = {"a": pilot, "b": plotted.pilot_of(2.0, 1)}
+    compared = compare(pilots, 60, method="no-change", metric="top-5")
+    right, wrong = (compared.plot(error_rate=error_rate) for error_rate in (False, True))
+    assert right.ax_.get_ylabel() == "top-5 accuracy"
+    assert wrong.ax_.get_ylabel() == "top-5 error rate"
+    frame = right.frame()
+    for name, measured in pilots.items():
+        here = frame["system"] == name
+        classes = frame["classes"][here]
+        assert frame["value"][here].tolist() == observe(measured).top(5, classes).tolist()
+    lead = LeadDisplay.from_comparison(compared)
+    assert lead.plot().ax_.get_ylabel() == "lead of a,\nin points of top-5 accuracy"
+    gap = observe(pilots["a"]).top(5, 60) - observe(pilots["b"]).top(5, 60)
+    assert lead.frame()["difference"][-1] == pytest.approx(gap)
+
+
 def test_systems_without_intervals_have_no_band(pilot):
-    made = forecast(pilot, classes=60, method="no-change", intervals=False)
-    display = ComparisonDisplay({"a": made.curve}, {"a": 60}).plot()
+    result = forecast(pilot, classes=60, method="no-change", intervals=False)
+    display = ComparisonDisplay({"a": result.curve}, {"a": 60}).plot()
     assert np.isnan(display.frame()["lower"]).all()
     assert not display.ax_.collections
 
@@ -165,7 +194,7 @@ def test_the_lead_of_one_over_another(compared):
     frame = display.frame()
     assert frame["difference"].tolist() == pair.difference.tolist()
     assert frame["lower"].tolist() == pair.lower.tolist()
-    assert display.ax_.get_ylabel() == "lead of $x_1$, in points"
+    assert display.ax_.get_ylabel() == "lead of $x_1$,\nin points of accuracy"
     assert display.ax_.yaxis.get_major_formatter()(0.05, 0) == "+5"
     assert LeadDisplay.from_comparison(compared, "_b", "c").second == "c"
     for wrong in (("_b",), ("c", "_b")):
@@ -177,8 +206,8 @@ def test_the_lead_of_one_over_another(compared):
 
 
 def row(**changes):
-    held = {"family": "faces", "setting": "all", "ratio": 2, "pilots": 9, "coverage": 0.9}
-    return held | {"standard_error": 0.1} | changes
+    fields = {"family": "faces", "setting": "all", "ratio": 2, "pilots": 9, "coverage": 0.9}
+    return fields | {"standard_error": 0.1} | changes
 
 
 def test_coverage_is_read_from_results(tmp_path):
@@ -190,7 +219,7 @@ def test_coverage_is_read_from_results(tmp_path):
     assert display.frame()["family"].tolist() == ["faces", "words"]
     assert display.frame()["coverage"].tolist() == [0.9, 0.8]
     ax = display.plot().ax_
-    assert said(display) == ["good: 75-85%", "faces", "words"]
+    assert legend_texts(display) == ["good: 75-85%", "faces", "words"]
     assert ax.get_ylabel() == "80% intervals that hold the truth"
 
 

@@ -11,21 +11,22 @@ import matplotlib as mpl
 import numpy as np
 
 from experiments.coverage.picture import CoverageDisplay
+from headcount.curves.curve import Curve
 from headcount.curves.favorability import Favorability
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.display.plots import (
-    AccuracyDisplay,
     BacktestDisplay,
     CapacityDisplay,
     ClassesDisplay,
     CMCDisplay,
     ComparisonDisplay,
+    CurveDisplay,
     DiscriminabilityDisplay,
     LeadDisplay,
     ReversedROCDisplay,
 )
+from headcount.metrics import Top
 from headcount.questions.compare import Crossing
-from headcount.questions.forecast import Curve
 from headcount.uncertainty.backtest import Backtest, BacktestStep
 
 FOLDER = Path(__file__).parents[1] / "display" / "baselines"
@@ -43,21 +44,22 @@ def falling(speed):
 
 def accuracy():
     value, lower, upper = falling(1.0)
-    return AccuracyDisplay(
-        CLASSES, value, REGION, K, 0.8, lower, upper, supported=1000, band="90% interval"
-    )
+    curve = Curve(CLASSES, value, REGION, lower, upper)
+    return CurveDisplay(curve, K, target=0.8, supported=1000, band="90% interval")
 
 
 def top():
-    return AccuracyDisplay(CLASSES, np.sqrt(falling(1.0)[0]), REGION, K, top=5, supported=1000)
+    curve = Curve(CLASSES, np.sqrt(falling(1.0)[0]), REGION, quantity=Top(5))
+    return CurveDisplay(curve, K, Top(5), supported=1000)
 
 
 def capacity():
     target = np.linspace(0.5, 0.99, 50)
-    held = 1000 * (1 / target - 1)
+    classes = 1000 * (1 / target - 1)
+    upper = np.where(target < 0.6, np.inf, classes * 2)
     return CapacityDisplay(
-        target, held, K, 1000 / 1100, 5000, held / 1.5, np.where(target < 0.6, np.inf, held * 2),
-        supported=400, band="90% interval",
+        target, classes, K, 1000 / 1100, 5000, lower=classes / 1.5, upper=upper, supported=400,
+        band="90% interval",
     )  # fmt: skip
 
 
@@ -114,7 +116,9 @@ def comparison():
         for name, (value, lower, upper) in {"old": falling(1.0), "new": falling(0.6)}.items()
     }
     crossing = Crossing(1000, "old", "new", None, None)
-    return ComparisonDisplay(curves, {"old": K, "new": K}, (crossing,), "90% interval")
+    return ComparisonDisplay(
+        curves, {"old": K, "new": K}, crossings=(crossing,), band="90% interval"
+    )
 
 
 def lead():
@@ -128,8 +132,8 @@ def lead():
 def coverage():
     rows = [
         {"family": family, "ratio": r, "pilots": 99, "coverage": c, "standard_error": 0.03}
-        for family, held in {"faces": (0.91, 0.88, 0.8), "words": (0.95, 0.96, 0.97)}.items()
-        for r, c in zip((1, 5, 20), held, strict=True)
+        for family, shares in {"faces": (0.91, 0.88, 0.8), "words": (0.95, 0.96, 0.97)}.items()
+        for r, c in zip((1, 5, 20), shares, strict=True)
     ]
     return CoverageDisplay(rows)
 

@@ -16,17 +16,19 @@ def pilot_of(strength, seed=0, n=60):
 
 
 @functools.cache
-def forecast_of(strength):
+def forecast_of(strength, metric="accuracy"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return forecast(pilot_of(strength), classes=[300, 3000], method="probit-normal")
+        return forecast(
+            pilot_of(strength), classes=[300, 3000], method="probit-normal", metric=metric
+        )
 
 
 def lines(display):
     return {line.get_label(): line for line in display.ax_.get_lines()}
 
 
-def said(display):
+def legend_texts(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 

@@ -14,12 +14,12 @@ import report_pages
 from headcount import DataError, Forecast, ParameterError, Pilot
 from headcount.cli.app import main
 from headcount.display.plots import (
-    AccuracyDisplay,
     BacktestDisplay,
     CapacityDisplay,
     ClassesDisplay,
     CMCDisplay,
     ComparisonDisplay,
+    CurveDisplay,
     DiscriminabilityDisplay,
     LeadDisplay,
     ReversedROCDisplay,
@@ -309,8 +309,8 @@ def words_of(display, **options):
 
 def test_pictures_speak_of_people(people, made, tested, closed_figures):
     displays = [
-        AccuracyDisplay.from_forecast(made),
-        AccuracyDisplay.from_pilot(people),
+        CurveDisplay.from_forecast(made),
+        CurveDisplay.from_pilot(people),
         CapacityDisplay.from_forecast(made, targets=[0.5, 0.9]),
         BacktestDisplay.from_backtest(tested),
         ClassesDisplay.from_pilot(people),
@@ -326,7 +326,7 @@ def test_pictures_speak_of_people(people, made, tested, closed_figures):
         assert [word for word in words if leftovers(word)] == []
         assert re.search("people|person|photo", " ".join(words))
     assert words_of(displays[3], error_rate=True)[1] == "error rate among 40 people"
-    for curve in (AccuracyDisplay.from_forecast(made), displays[1]):
+    for curve in (CurveDisplay.from_forecast(made), displays[1]):
         assert "people" in words_of(curve)[0]
         assert "classes" in curve.frame()
 

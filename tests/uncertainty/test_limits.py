@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from command_line import read_json
 from headcount import Forecast, Pilot, forecast, observe
 from headcount.curves.favorability import ROUND_OFF, Favorability
-from headcount.display.plots import AccuracyDisplay, CapacityDisplay
+from headcount.display.plots import CapacityDisplay, CurveDisplay
 from headcount.display.report.embedding import as_limits
 from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import gaussian
@@ -55,10 +55,10 @@ def forecasts(draw):
     )  # fmt: skip
 
 
-def every_size(made):
+def every_size(result):
     """All numbers of classes up to 4 K, and many beyond."""
-    beyond = np.geomspace(4 * made.n_classes, 1e16, 500).round()
-    return np.unique(np.concatenate([np.arange(1.0, 4 * made.n_classes + 1), beyond]))
+    beyond = np.geomspace(4 * result.n_classes, 1e16, 500).round()
+    return np.unique(np.concatenate([np.arange(1.0, 4 * result.n_classes + 1), beyond]))
 
 
 def never_rises(limit):
@@ -67,51 +67,51 @@ def never_rises(limit):
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts())
-def test_limits_never_rise_and_hold_the_estimate(made):
-    ks = every_size(made)
-    lower, upper = made.interval(ks)
-    value = made.accuracy(ks)
+def test_limits_never_rise_and_hold_the_estimate(result):
+    ks = every_size(result)
+    lower, upper = result.interval(ks)
+    value = result.accuracy(ks)
     assert never_rises(lower) and never_rises(upper)
     assert (lower <= value + 1e-12).all() and (value <= upper + 1e-12).all()
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts())
-def test_limits_are_the_least_of_those_up_to_k(made):
+def test_limits_are_the_least_of_those_up_to_k(result):
     def brute(ks):
-        value = made.accuracy(ks)
-        lower, upper = made.uncertainty.band(value, ks, made.confidence)
+        value = result.accuracy(ks)
+        lower, upper = result.uncertainty.band(value, ks, result.confidence)
         # Where a fit starts above what was measured, fewer classes may do as well.
         highest = np.maximum.accumulate(value[::-1])[::-1]
         least = np.maximum(np.minimum.accumulate(upper), highest)
         return np.array([np.minimum.accumulate(lower), least])
 
-    rungs = made.limits.classes[made.limits.classes <= 1e15]
-    assert {1, made.n_classes, made.n_classes + 1} <= set(rungs.tolist())
-    assert np.array(made.interval(rungs)) == pytest.approx(brute(rungs), abs=1e-12)
+    rungs = result.limits.classes[result.limits.classes <= 1e15]
+    assert {1, result.n_classes, result.n_classes + 1} <= set(rungs.tolist())
+    assert np.array(result.interval(rungs)) == pytest.approx(brute(rungs), abs=1e-12)
     # At every number of classes: the ladder may miss a dip between two rungs.
-    ks = np.arange(1.0, 6 * made.n_classes)
-    assert np.abs(np.array(made.interval(ks)) - brute(ks)).max() < 0.05
+    ks = np.arange(1.0, 6 * result.n_classes)
+    assert np.abs(np.array(result.interval(ks)) - brute(ks)).max() < 0.05
 
 
 def test_limits_that_rose_are_held():
     # Nothing falls, and errors grow: each upper limit alone is above the one before.
-    made = forecast(gaussian(sigma=0.6), classes=60, method="no-change")
+    result = forecast(gaussian(sigma=0.6), classes=60, method="no-change")
     ks = np.array([60, 600, 60_000])
-    alone = made.uncertainty.band(made.accuracy(ks), ks, 0.9)
+    alone = result.uncertainty.band(result.accuracy(ks), ks, 0.9)
     assert (np.diff(alone[1]) > 0.01).all()
-    assert np.ptp(made.interval(ks)[1]) < 0.01
+    assert np.ptp(result.interval(ks)[1]) < 0.01
     # A set is less sure than the expectation, whatever is held.
     for k in ks[1:]:
-        low, high = made.interval(k)
-        assert made.interval(k, "new_set")[0] < low and high < made.interval(k, "new_set")[1]
+        low, high = result.interval(k)
+        assert result.interval(k, "new_set")[0] < low and high < result.interval(k, "new_set")[1]
 
 
 # -- the same whatever was asked -------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def asked():
+def answers():
     """Forecasts from one pilot, asked about different sizes."""
     pilot = gaussian(sigma=0.6)
     return [
@@ -120,34 +120,36 @@ def asked():
     ]
 
 
-def test_answers_do_not_depend_on_what_else_was_asked(asked):
+def test_answers_do_not_depend_on_what_else_was_asked(answers):
     ks = [2, 59, 60, 61, 77, 1234, 3000, 5000, 10**6, 10**15]
-    for other in asked[1:]:
+    for other in answers[1:]:
         for kind in KINDS:
             some = [k for k in ks if kind != "grown_set" or k >= 60]
-            np.testing.assert_array_equal(other.interval(some, kind), asked[0].interval(some, kind))
+            np.testing.assert_array_equal(
+                other.interval(some, kind), answers[0].interval(some, kind)
+            )
         for target in (0.95, 0.6, 0.3, 0.1, 0.01):
-            assert other.capacity_interval(target) == asked[0].capacity_interval(target)
-        assert as_limits(other) == as_limits(asked[0])
+            assert other.capacity_interval(target) == answers[0].capacity_interval(target)
+        assert as_limits(other) == as_limits(answers[0])
 
 
-def test_the_curve_and_the_picture_show_these_limits(asked):
-    for made in asked:
-        curve = made.curve
-        np.testing.assert_array_equal([curve.lower, curve.upper], made.interval(curve.classes))
+def test_the_curve_and_the_picture_show_these_limits(answers):
+    for result in answers:
+        curve = result.curve
+        np.testing.assert_array_equal([curve.lower, curve.upper], result.interval(curve.classes))
         assert never_rises(curve.lower) and never_rises(curve.upper)
-        frame = AccuracyDisplay.from_forecast(made).frame()
+        frame = CurveDisplay.from_forecast(result).frame()
         assert never_rises(frame["lower"]) and never_rises(frame["upper"])
 
 
-def test_the_page_has_these_limits(asked):
-    held = as_limits(asked[0])
-    classes = np.array(held["classes"])
+def test_the_page_has_these_limits(answers):
+    limits = as_limits(answers[0])
+    classes = np.array(limits["classes"])
     assert {1, 60, 61} <= set(classes.tolist())
     np.testing.assert_allclose(
-        [held["lower"], held["upper"]], asked[0].interval(classes), rtol=0, atol=1e-11
+        [limits["lower"], limits["upper"]], answers[0].interval(classes), rtol=0, atol=1e-11
     )
-    json.dumps(held, allow_nan=False)
+    json.dumps(limits, allow_nan=False)
 
 
 # -- limits of a capacity --------------------------------------------------------------------------
@@ -155,16 +157,16 @@ def test_the_page_has_these_limits(asked):
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(forecasts(), st.floats(0.001, 1.0))
-def test_limits_of_a_capacity_are_where_limits_cross_the_target(made, target):
-    low, high = made.capacity_interval(target)
-    assert 1 <= low <= made.capacity(target) <= high
+def test_limits_of_a_capacity_are_where_limits_cross_the_target(result, target):
+    low, high = result.capacity_interval(target)
+    assert 1 <= low <= result.capacity(target) <= high
     for side, last in enumerate((low, high)):
         if math.isinf(last):
-            assert made.interval(1e300)[side] >= target - ROUND_OFF
+            assert result.interval(1e300)[side] >= target - ROUND_OFF
         else:
-            assert made.interval(last)[side] >= target - ROUND_OFF
+            assert result.interval(last)[side] >= target - ROUND_OFF
             after = last + max(1.0, math.ceil(last * 1e-14))
-            assert made.interval(after)[side] < target - ROUND_OFF
+            assert result.interval(after)[side] < target - ROUND_OFF
 
 
 def test_what_is_unbounded_is_said(pilot, answer, run):
@@ -181,11 +183,11 @@ def test_what_is_unbounded_is_said(pilot, answer, run):
 
 
 def test_the_picture_of_capacities_says_what_is_unbounded():
-    made = forecast(gaussian(), classes=60, method="probit-normal")
+    result = forecast(gaussian(), classes=60, method="probit-normal")
     for targets, label in (
         ([0.1, 0.99], "90% interval, in part unbounded"),
         ([0.985, 0.99], "90% interval"),
     ):
-        display = CapacityDisplay.from_forecast(made, targets=targets).plot()
+        display = CapacityDisplay.from_forecast(result, targets=targets).plot()
         assert np.isinf(display.upper).any() == ("unbounded" in label)
         assert label in [text.get_text() for text in display.ax_.get_legend().get_texts()]

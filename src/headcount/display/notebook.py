@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import html
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from headcount.display.plots import BacktestDisplay, ComparisonDisplay, CurveDisplay, Display
+from headcount.display.plots.style import GREY, need_matplotlib, new_figure
 from headcount.errors import MissingExtraError
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.summary import summarise
-from headcount.support.words import in_points, percent, percent_range, plain
+from headcount.support.words import percent, plain
+from headcount.uncertainty.backtest import cells
 
 if TYPE_CHECKING:
-    from headcount.display.plots import Display
     from headcount.pilot.pilot import Pilot
     from headcount.questions.compare import Comparison
     from headcount.questions.forecast import Forecast
     from headcount.uncertainty.backtest import Backtest
+
+WIDTH, HEIGHT = 5.6, 3.5
+DPI = 120  # finer than a plain screen, and still some 40 kB
+SHOWN = 100  # pixels an inch on the page
+INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
 def pilot_html(pilot: Pilot) -> str:
@@ -25,127 +35,90 @@ def pilot_html(pilot: Pilot) -> str:
     """
     # Hubs are in the list of who beats whom, which may be at hand already.
     summary = summarise(pilot, hubs=pilot.has_beats)
-
-    def picture() -> Display:
-        from headcount.display.plots import AccuracyDisplay
-
-        return AccuracyDisplay.from_pilot(pilot)
-
-    table = _table([], list(summary.lines().items()))
-    words = f"Accuracy against classes, measured: {summary.lines()['accuracy']}."
-    return _page(f"Pilot: {summary.size}", [table], picture, words)
+    lines = summary.lines()
+    words = f"{_headed(ACCURACY)} against classes, measured: {lines['accuracy']}."
+    image = _image(CurveDisplay.from_pilot(pilot), words)
+    return _section(f"Pilot: {summary.size}", [_table([], list(lines.items()))], image)
 
 
-def forecast_html(made: Forecast) -> str:
-    """Return a forecast: accuracy at the numbers of classes asked about, words, the curve."""
-    rows = []
-    for k in sorted({made.n_classes, *made.classes}):
-        limits = made.interval(k)
-        within = [] if limits is None else [percent_range(float(limits[0]), float(limits[1]))]
-        source = "measured" if k <= made.n_classes else "forecast"
-        rows.append([f"{k:,}", percent(float(made.accuracy(k))), *within, source])
-    within = [] if made.uncertainty is None else [f"{percent(made.confidence)} interval"]
-    head, *_ = repr(made).split("\n")
-    notes = made.sentences()[-2:]
-    if made.backtest is not None:
-        notes += [f"Back-test: {sentence}" for sentence in made.backtest.sentences()]
-    notes += [made.nouns.rename(f"Check {check.code}: {check.message}") for check in made.checks]
-
-    def picture() -> Display:
-        from headcount.display.plots import AccuracyDisplay
-
-        return AccuracyDisplay.from_forecast(made)
-
-    table = _table([made.nouns.rename("classes"), "accuracy", *within, ""], rows)
-    band = f", with the {within[0]}" if within else ""
-    against = made.nouns.rename(f"Accuracy against classes{band}")
-    words = f"{against}: {_told([(row[-1], row[0], row[1]) for row in rows])}."
-    return _page(head, [table, _list(notes)], picture, words)
+def forecast_html(forecast: Forecast) -> str:
+    """Return a forecast: its rows at the numbers of classes asked about, words, the curve."""
+    answer, rename = forecast.answer, forecast.nouns.rename
+    titles, rows = answer.titles(forecast.confidence), answer.cells()
+    notes = forecast.sentences()[-2:]
+    if forecast.backtest is not None:
+        notes += [f"Back-test: {sentence}" for sentence in forecast.backtest.sentences()]
+    notes += [rename(f"Check {check.code}: {check.message}") for check in forecast.checks]
+    band = f", with the {titles[2]}" if answer.has_limits else ""
+    points = _points((f"{row[-1]} {row[1]}", row[0]) for row in rows)
+    words = f"{rename(f'{_headed(forecast.metric)} against classes{band}')}: {points}."
+    table = _table(list(map(rename, titles)), rows)
+    image = _image(CurveDisplay.from_forecast(forecast), words)
+    return _section(_title(forecast), [table, _list(notes)], image)
 
 
-def backtest_html(found: Backtest) -> str:
+def backtest_html(backtest: Backtest) -> str:
     """Return a back-test: a row a step, what it supports, and the forecasts."""
+    notes = _list(backtest.sentences())
+    if not backtest.steps:
+        return _section(_title(backtest), [notes])
+    observed = percent(backtest.observed)
+    titles = ["forecast from", "forecast", "measured", "off by (points)"]
     rows = [
-        [
-            f"{step.n_classes:,}",
-            percent(sum(step.forecasts) / len(step.forecasts)),
-            percent(found.observed),
-            in_points(step.error),
-        ]
-        for step in found.steps
+        [size, value, observed, error] for size, _, value, error, *_ in map(cells, backtest.steps)
     ]
-    head, *_ = repr(found).split("\n")
-    parts = [_list(found.sentences())]
-    if not rows:
-        return _page(head, parts)
-    names = ["forecast from", "forecast", "measured", "off by (points)"]
-
-    def picture() -> Display:
-        from headcount.display.plots import BacktestDisplay
-
-        return BacktestDisplay.from_backtest(found)
-
-    told = ", ".join(f"{row[1]} from {row[0]}" for row in rows)
+    forecasts = ", ".join(f"{row[1]} from {row[0]}" for row in rows)
     words = (
-        f"Accuracy among {found.n_classes:,} classes: {percent(found.observed)} measured; forecast "
-        f"from fewer classes: {told}."
+        f"{_headed(backtest.metric)} among {backtest.n_classes:,} classes: {observed} measured; "
+        f"forecast from fewer classes: {forecasts}."
     )
-    return _page(head, [_table(names, rows), *parts], picture, found.nouns.rename(words))
+    image = _image(BacktestDisplay.from_backtest(backtest), backtest.nouns.rename(words))
+    return _section(_title(backtest), [_table(titles, rows), notes], image)
 
 
-def comparison_html(found: Comparison) -> str:
-    """Return a comparison: accuracy of each system, who is ahead, and the curves."""
-    made = found.forecasts
-    rows = [
-        [f"{k:,}", *(percent(float(one.accuracy(k))) for one in made.values())]
-        for k in found.classes
-    ]
-    head, *_ = repr(found).split("\n")
+def comparison_html(comparison: Comparison) -> str:
+    """Return a comparison: the value of each system, who is ahead, and the curves."""
+    rename, rows = comparison.nouns.rename, comparison.cells()
+    names = list(map(plain, comparison.forecasts))
+    points = _points(
+        (f"{name} {value}", k)
+        for k, *values in rows
+        for name, value in zip(names, values, strict=True)
+    )
+    words = f"{rename(f'{_headed(comparison.metric)} of each system against classes')}: {points}."
+    table = _table([rename("classes"), *names], rows)
+    image = _image(ComparisonDisplay.from_comparison(comparison), words)
+    return _section(_title(comparison), [table, _list(comparison.sentences())], image)
 
-    def picture() -> Display:
-        from headcount.display.plots import ComparisonDisplay
 
-        return ComparisonDisplay.from_comparison(found)
+# -- words -----------------------------------------------------------------------------------------
 
-    points = [
-        (plain(name), k, cell) for k, *cells in rows for name, cell in zip(made, cells, strict=True)
-    ]
-    words = f"{found.nouns.rename('Accuracy of each system against classes')}: {_told(points)}."
-    table = _table([found.nouns.rename("classes"), *map(plain, made)], rows)
-    return _page(head, [table, _list(found.sentences())], picture, words)
+
+def _title(answer: Any) -> str:
+    """Return the first line of an answer's text."""
+    return repr(answer).partition("\n")[0]
+
+
+def _headed(metric: Metric) -> str:
+    """Return what a metric is called at the start of a sentence."""
+    return metric.label[:1].upper() + metric.label[1:]
+
+
+def _points(points: Iterable[tuple[str, str]]) -> str:
+    """Return points of curves in words: what they are and their height, of how many classes."""
+    return ", ".join(f"{value} at {k}" for value, k in points)
 
 
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _page(
-    head: str,
-    parts: Sequence[str],
-    picture: Callable[[], Display] | None = None,
-    words: str = "",
-) -> str:
-    """Return parts under a title; the picture, also in words, only where matplotlib is there."""
-    shown = "" if picture is None else _drawn(picture, words)
-    return f"<div><strong>{html.escape(head)}</strong>{''.join(parts)}{shown}</div>"
+def _section(title: str, parts: Sequence[str], image: str = "") -> str:
+    return f"<div><strong>{html.escape(title)}</strong>{''.join(parts)}{image}</div>"
 
 
-def _told(points: Sequence[tuple[str, str, str]]) -> str:
-    """Return points of curves in words: what they are, of how many classes, and their height."""
-    return ", ".join(f"{what} {share} at {k}" for what, k, share in points)
-
-
-def _drawn(picture: Callable[[], Display], words: str) -> str:
-    from headcount.display.plots.inline import as_image
-
-    try:
-        return as_image(picture(), words)
-    except MissingExtraError:
-        return ""
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    head = f"<thead><tr>{head}</tr></thead>" if names else ""
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+    head = f"<thead><tr>{head}</tr></thead>" if titles else ""
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
@@ -154,3 +127,35 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _list(lines: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _image(display: Display, words: str) -> str:
+    """Return a picture as an HTML image that needs no file; nothing without matplotlib.
+
+    It has no background and writes in the middle grey, since a notebook does not say whether its
+    page is light or dark.
+
+    Parameters
+    ----------
+    display : Display
+        What to draw.
+    words : str
+        The picture in words, for those who cannot see it.
+    """
+    try:
+        need_matplotlib()
+    except MissingExtraError:
+        return ""
+    from matplotlib import rc_context
+
+    ink: dict[Any, Any] = dict.fromkeys(INKED, GREY) | {"axes.facecolor": "none"}
+    with rc_context(ink):
+        figure = new_figure(WIDTH, HEIGHT)
+        display.plot(figure.subplots())
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=DPI, transparent=True)
+    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    return (
+        f'<img alt="{html.escape(words)}" width="{WIDTH * SHOWN:.0f}" '
+        f'src="data:image/png;base64,{data}"/>'
+    )

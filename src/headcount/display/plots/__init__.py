@@ -4,14 +4,15 @@ Every Display is made by a class method (`from_forecast`, `from_pilot`, ...), gi
 with `frame()`, draws with `plot(ax=None)` and writes a file with `save(path)`.
 """
 
-from headcount.display.plots.accuracy import AccuracyDisplay
 from headcount.display.plots.backtest import BacktestDisplay
 from headcount.display.plots.capacity import CapacityDisplay
 from headcount.display.plots.classes import ClassesDisplay
 from headcount.display.plots.cmc import CMCDisplay
-from headcount.display.plots.comparison import ComparisonDisplay, LeadDisplay
+from headcount.display.plots.comparison import ComparisonDisplay
+from headcount.display.plots.curve import CurveDisplay
 from headcount.display.plots.discriminability import DiscriminabilityDisplay
 from headcount.display.plots.display import Display
+from headcount.display.plots.lead import LeadDisplay
 from headcount.display.plots.reversed_roc import ReversedROCDisplay
 from headcount.display.plots.style import BLUE, GREY, ORANGE, check_picture
 
@@ -19,12 +20,12 @@ __all__ = [
     "BLUE",
     "GREY",
     "ORANGE",
-    "AccuracyDisplay",
     "BacktestDisplay",
     "CMCDisplay",
     "CapacityDisplay",
     "ClassesDisplay",
     "ComparisonDisplay",
+    "CurveDisplay",
     "DiscriminabilityDisplay",
     "Display",
     "LeadDisplay",

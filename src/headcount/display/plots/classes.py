@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.display.plots.display import Display
-from headcount.display.plots.style import BLUE, ORANGE, as_it_is, drawable, faint_grid, share_axis
+from headcount.display.plots.style import (
+    BLUE,
+    ORANGE,
+    drawable,
+    faint_grid,
+    share_axis,
+    write_literally,
+)
 from headcount.pilot.summary import hardest_classes, hub_classes
 from headcount.support import validation
 from headcount.support.words import percent
@@ -97,18 +104,18 @@ class ClassesDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         places = range(len(self.names))
         bars = ax.barh(places, self.share, height=0.6, color=COLOURS[self.kind])
         ax.bar_label(bars, [percent(share) for share in self.share], padding=3, fontsize="small")
         ax.set_yticks(places, [drawable(name) for name in self.names])
         for text in ax.get_yticklabels():
-            as_it_is(text)
+            write_literally(text)
         ax.set_ylim(max(len(self.names), 1) - 0.5, -0.5)
         ax.set_xlim(0, 1.12 * self.share.max(initial=0) or 1.0)
         share_axis(ax, "x", self.nouns.rename(LABELS[self.kind]))
         faint_grid(ax, "x")
         if not self.names:
-            none = self.nouns.rename(NONE[self.kind])
-            ax.text(0.5, 0.5, none, transform=ax.transAxes, ha="center", va="center")
+            message = self.nouns.rename(NONE[self.kind])
+            ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center")
         return self

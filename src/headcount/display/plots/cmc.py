@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from headcount.curves.observed import observe
 from headcount.display.plots.display import Display
-from headcount.display.plots.style import SERIES, SIGNS, faint_grid, legend, rate_axis, rates
+from headcount.display.plots.style import (
+    SERIES,
+    SIGNS,
+    faint_grid,
+    legend,
+    metric_axis,
+    value_or_loss,
+)
 from headcount.support import validation
 from headcount.support.grids import asked_classes
 from headcount.support.words import Nouns, counted
@@ -68,17 +75,17 @@ class CMCDisplay(Display):
 
         Refused for methods that give no law of favorability, if it goes beyond the pilot.
         """
-        asked = (forecast.n_classes, *forecast.classes) if classes is None else classes
-        return cls._ask(forecast.top, asked, ranks, forecast.n_classes, forecast.nouns)
+        sizes = (forecast.n_classes, *forecast.classes) if classes is None else classes
+        return cls._tabulate(forecast.top, sizes, ranks, forecast.n_classes, forecast.nouns)
 
     @classmethod
     def from_pilot(cls, pilot: Pilot, classes: Any = None, *, ranks: int = RANKS) -> Self:
         """Take what was measured; by default among all of the pilot's classes."""
-        asked = pilot.n_classes if classes is None else classes
-        return cls._ask(observe(pilot).top, asked, ranks, pilot.n_classes, pilot.nouns)
+        sizes = pilot.n_classes if classes is None else classes
+        return cls._tabulate(observe(pilot).top, sizes, ranks, pilot.n_classes, pilot.nouns)
 
     @classmethod
-    def _ask(
+    def _tabulate(
         cls,
         top: Callable[[int, Any], Floats],
         classes: Any,
@@ -86,10 +93,10 @@ class CMCDisplay(Display):
         n_classes: int,
         nouns: Nouns,
     ) -> Self:
-        asked = asked_classes(classes)
+        sizes = asked_classes(classes)
         places = np.arange(1, validation.whole_number(ranks, "ranks", 1) + 1)
-        share = np.column_stack([top(int(m), np.array(asked)) for m in places])
-        return cls(asked, places, share, n_classes, nouns=nouns)
+        share = np.column_stack([top(int(m), np.array(sizes)) for m in places])
+        return cls(sizes, places, share, n_classes, nouns=nouns)
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture: classes, rank, share and region."""
@@ -103,20 +110,20 @@ class CMCDisplay(Display):
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> Self:
         """Draw into `ax`, or into a new figure; with `error_rate` what is left."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         for i, (k, share) in enumerate(zip(self.classes, self.share, strict=True)):
             measured = k <= self.n_classes
             label = f"{counted(k, 'class')}, {'measured' if measured else 'forecast'}"
             ax.plot(
-                self.ranks, rates(share, error_rate), "-" if measured else "--",
+                self.ranks, value_or_loss(share, error_rate), "-" if measured else "--",
                 color=SERIES[i % len(SERIES)], marker=SIGNS[i % len(SIGNS)], markersize=4,
                 label=self.nouns.rename(label),
             )  # fmt: skip
         ax.set_xticks(_ticks(int(self.ranks[-1])))
         ax.set_xlabel("m, how many of the best are looked at")
         label = f"true class {'not ' if error_rate else ''}among the best m"
-        drawn = [rates(self.share, error_rate)]
-        rate_axis(ax, self.nouns.rename(label), drawn, error_rate=error_rate)
+        shares = [value_or_loss(self.share, error_rate)]
+        metric_axis(ax, self.nouns.rename(label), shares, error_rate=error_rate)
         faint_grid(ax)
         legend(ax, loc="upper right" if error_rate else "lower right")
         return self

@@ -12,13 +12,13 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 from headcount.display.plots.display import Display
 from headcount.display.plots.roc_lines import (
-    bent,
+    bend,
     finest_of,
     finest_share,
     first_rate,
     law_of,
-    measured,
-    points,
+    line_points,
+    measured_curves,
     table_roc,
 )
 from headcount.display.plots.style import BLUE, ORANGE, faint_grid, legend, share_axis, short_share
@@ -71,7 +71,7 @@ class DiscriminabilityDisplay(Display):
     def from_pilot(cls, pilot: Pilot) -> Self:
         """Take what was measured: for each probe, the share of wrong classes that it beats."""
         censored = bool(pilot.censored.any())
-        curves = measured(reversed_roc(pilot), censored, MEASURED, AT_WORST, AT_BEST)
+        curves = measured_curves(reversed_roc(pilot), censored, MEASURED, AT_WORST, AT_BEST)
         return cls(curves, finest_share(pilot.n_classes), nouns=pilot.nouns)
 
     @classmethod
@@ -82,7 +82,7 @@ class DiscriminabilityDisplay(Display):
         """
         law = law_of(forecast)
         censored = forecast.observed.censored
-        curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
+        curves = measured_curves(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
         curves |= {ESTIMATED: law.reversed_roc()}
         return cls(curves, finest_of(forecast), nouns=forecast.nouns)
 
@@ -93,7 +93,7 @@ class DiscriminabilityDisplay(Display):
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture: curve, favorability (u) and share (D), ascending."""
-        lines = [points(curve) for curve in self.curves.values()]
+        lines = [line_points(curve) for curve in self.curves.values()]
         return {
             "curve": np.repeat(list(self.curves), [len(rate) for rate, _ in lines]),
             "favorability": np.concatenate([1 - rate[::-1] for rate, _ in lines]),
@@ -102,16 +102,17 @@ class DiscriminabilityDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw into `ax`, or into a new figure."""
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         first = min(map(first_rate, self.curves.values()))
         for name, curve in self.curves.items():
-            rate, share = bent(*points(curve), first)
+            rate, share = bend(*line_points(curve), first)
             if name == ESTIMATED:
                 ax.plot(rate, 1 - share, "--", color=ORANGE, label=name)
                 continue
-            seen = rate >= self.finest
+            resolved = rate >= self.finest
             dashes = "-." if name == AT_BEST else "-"
-            ax.plot(rate[seen], 1 - share[seen], dashes, color=BLUE, label=self.nouns.rename(name))
+            label = self.nouns.rename(name)
+            ax.plot(rate[resolved], 1 - share[resolved], dashes, color=BLUE, label=label)
         ax.set_xscale("log")
         ax.set_xlim(1, first)
         ax.set_ylim(0, 1.02)

@@ -62,7 +62,7 @@ class Display(ABC):
             self.plot(figure.subplots(), **options)
             write_figure(path, figure, DPI)
 
-    def _take(self, ax: Any) -> Any:
+    def _choose_axes(self, ax: Any) -> Any:
         """Return the axes to draw into, new ones where none are given."""
         if ax is None:
             need_matplotlib()

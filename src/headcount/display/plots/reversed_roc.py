@@ -13,12 +13,12 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 from headcount.display.plots.display import Display
 from headcount.display.plots.roc_lines import (
-    bent,
+    bend,
     finest_of,
     first_rate,
     law_of,
-    measured,
-    points,
+    line_points,
+    measured_curves,
     table_roc,
 )
 from headcount.display.plots.style import BLUE, GREEN, GREY, ORANGE, faint_grid, legend, share_axis
@@ -86,7 +86,7 @@ class ReversedROCDisplay(Display):
             classes or more. That takes two passes over the scores.
         """
         censored = bool(pilot.censored.any())
-        curves = measured(reversed_roc(pilot), censored, REVERSED, AT_WORST, AT_BEST)
+        curves = measured_curves(reversed_roc(pilot), censored, REVERSED, AT_WORST, AT_BEST)
         several = pilot.labels is not None and len(np.unique(pilot.labels)) > 1
         if ordinary and pilot.has_scores and several:
             from headcount.curves.ordinary_roc import class_averaged_roc
@@ -102,7 +102,7 @@ class ReversedROCDisplay(Display):
         """
         estimated = law_of(forecast).reversed_roc()
         censored = forecast.observed.censored
-        curves = measured(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
+        curves = measured_curves(table_roc(forecast), censored, MEASURED, AT_WORST, AT_BEST)
         curves |= {ESTIMATED: estimated}
         return cls(curves, finest_of(forecast), nouns=forecast.nouns)
 
@@ -113,7 +113,7 @@ class ReversedROCDisplay(Display):
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture, column by column."""
-        lines = [points(curve) for curve in self.curves.values()]
+        lines = [line_points(curve) for curve in self.curves.values()]
         return {
             "curve": np.repeat(list(self.curves), [len(rate) for rate, _ in lines]),
             "rate": np.concatenate([rate for rate, _ in lines]),
@@ -131,16 +131,16 @@ class ReversedROCDisplay(Display):
             Axis of the rate.
         """
         logarithmic = validation.choice(scale, "scale", ("log", "linear")) == "log"
-        ax = self._take(ax)
+        ax = self._choose_axes(ax)
         first = min(map(first_rate, self.curves.values())) if logarithmic else 0.0
         styles = cycle((("-", BLUE), ("--", ORANGE), ("-.", GREEN)))
         for (name, curve), (dashes, color) in zip(self.curves.items(), styles, strict=False):
-            rate, share = points(curve)
+            rate, share = line_points(curve)
             if logarithmic:
-                rate, share = bent(rate, share, first)
+                rate, share = bend(rate, share, first)
             if name != ESTIMATED:
-                seen = rate >= self.finest
-                rate, share = rate[seen], share[seen]
+                resolved = rate >= self.finest
+                rate, share = rate[resolved], share[resolved]
             ax.plot(
                 rate,
                 share,

@@ -37,7 +37,7 @@ def table_roc(forecast: Forecast) -> ROCCurve:
     return ROCCurve(rate, rate, table.weights, table.censored)
 
 
-def measured(
+def measured_curves(
     curve: ROCCurve, censored: bool, whole: str, at_worst: str, at_best: str
 ) -> dict[str, ROCCurve]:
     """Return the curve of a pilot by name, or its limits where censored probes leave it open."""
@@ -56,7 +56,7 @@ def finest_share(n_classes: int) -> float:
     return 0.5 / (n_classes - 1)
 
 
-def points(curve: ROCCurve) -> tuple[Floats, Floats]:
+def line_points(curve: ROCCurve) -> tuple[Floats, Floats]:
     """Return the line to draw: all corners of the curve, or places along it if they are many."""
     rate, share = curve.corners()
     if len(rate) > MOST_POINTS:
@@ -68,17 +68,17 @@ def points(curve: ROCCurve) -> tuple[Floats, Floats]:
 
 def first_rate(curve: ROCCurve) -> float:
     """Return where a logarithmic axis should begin: a little before the curve begins to rise."""
-    rate, share = points(curve)
+    rate, share = line_points(curve)
     at_once = curve.average(np.nextafter(0, 1))  # the jump right after zero is no such rise
     rising = (rate > 0) & (share > at_once + 0.005)
     return float(np.clip(rate[rising].min(initial=0.1) / 2, SMALLEST_RATE, 0.1))
 
 
-def bent(rate: Floats, share: Floats, first: float) -> tuple[Floats, Floats]:
+def bend(rate: Floats, share: Floats, first: float) -> tuple[Floats, Floats]:
     """Add points between the corners: on a logarithmic axis, straight lines are not straight."""
     between = np.setdiff1d(np.geomspace(first, 1, MOST_POINTS // 4), rate)
     share = np.concatenate([share, np.interp(between, rate, share)])
     rate = np.concatenate([rate, between])
     order = np.lexsort((share, rate))
-    shown = order[rate[order] >= first]
-    return rate[shown], share[shown]
+    on_page = order[rate[order] >= first]
+    return rate[on_page], share[on_page]

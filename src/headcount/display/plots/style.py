@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headcount.curves.curve import Curve
 from headcount.errors import MissingExtraError, ParameterError
+from headcount.metrics import Metric
 from headcount.support.output import PICTURES
 from headcount.support.words import plain
 
@@ -101,19 +103,30 @@ def share_axis(ax: Any, which: str, label: str) -> None:
     axis = ax.yaxis if which == "y" else ax.xaxis
     axis.set_major_formatter(lambda share, _: short_share(share))
     ax.set(**{f"{which}label": label})
-    as_it_is(axis.label)
+    write_literally(axis.label)
 
 
-def rates(accuracy: ArrayLike, error_rate: bool) -> Any:
-    """Return accuracies as they are drawn: as they are, or as error rates."""
-    return 1 - np.asarray(accuracy) if error_rate else np.asarray(accuracy)
+def value_or_loss(value: ArrayLike, error_rate: bool) -> Any:
+    """Return values of a metric as they are, or what is missing to one: error rates."""
+    return 1 - np.asarray(value) if error_rate else np.asarray(value)
 
 
-def rate_axis(
+def limits_of(curve: Curve, error_rate: bool) -> list[Any]:
+    """Return both limits of a curve as they are drawn; nothing where it has none."""
+    limits = (curve.lower, curve.upper)
+    return [value_or_loss(limit, error_rate) for limit in limits if limit is not None]
+
+
+def axis_label(metric: Metric, error_rate: bool) -> str:
+    """Return what an axis of a metric is called."""
+    return metric.loss_label if error_rate else metric.label
+
+
+def metric_axis(
     ax: Any, label: str, curves: Sequence[ArrayLike], edges: Sequence[ArrayLike] = (),
     *, which: str = "y", error_rate: bool = False,
 ) -> None:  # fmt: skip
-    """Make an axis one of accuracies or error rates, as wide as what is drawn.
+    """Make an axis one of values of a metric, or of error rates, as wide as what is drawn.
 
     Both ends are labelled, so that nobody takes the lowest for nothing. Error rates that differ by
     a factor of ten and more stand on a log scale.
@@ -133,7 +146,7 @@ def rate_axis(
     error_rate : bool
         The shares are of errors.
     """
-    lines, areas = _joined(curves), _joined(edges)
+    lines, areas = _join(curves), _join(edges)
     ticks = error_ticks(lines, areas) if error_rate else None
     axis = ax.yaxis if which == "y" else ax.xaxis
     if ticks is not None:
@@ -143,8 +156,8 @@ def rate_axis(
         axis.set_minor_locator(NullLocator())
         top = ticks[-1] * (ticks[-1] / ticks[0]) ** ROOM
     else:
-        drawn = _joined((lines, areas))
-        ticks = share_ticks(float(drawn.min()), float(drawn.max()))
+        values = _join((lines, areas))
+        ticks = share_ticks(float(values.min()), float(values.max()))
         top = ticks[-1] + ROOM * (ticks[-1] - ticks[0])
     axis.set_ticks(ticks)
     ax.set(**{f"{which}lim": (ticks[0], top)})
@@ -181,9 +194,9 @@ def error_ticks(lines: ArrayLike, areas: ArrayLike = ()) -> list[float] | None:
     >>> error_ticks([2e-6, 0.08]), error_ticks([0.2, 0.9])
     ([1e-06, 1e-05, 0.0001, 0.001, 0.01, 0.1], None)
     """
-    seen, edges = np.asarray(lines, float), np.asarray(areas, float)
-    least = float(seen[seen >= SMALLEST].min(initial=1.0))
-    most = float(np.concatenate([seen, edges]).max())
+    errors, edges = np.asarray(lines, float), np.asarray(areas, float)
+    least = float(errors[errors >= SMALLEST].min(initial=1.0))
+    most = float(np.concatenate([errors, edges]).max())
     if most < 10 * least:
         return None
     # An area may end at nothing, which no log axis reaches: ten times less than the lines will do.
@@ -197,7 +210,7 @@ def error_ticks(lines: ArrayLike, areas: ArrayLike = ()) -> list[float] | None:
     return [float(f"{rung:.6g}") for rung in rungs[first : last + 1]]
 
 
-def _joined(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
+def _join(values: Sequence[ArrayLike]) -> NDArray[np.float64]:
     return np.concatenate([np.ravel(np.asarray(v, np.float64)) for v in (*values, ())])
 
 
@@ -211,7 +224,7 @@ def count_axis(ax: Any, which: str, label: str, first: float, last: float) -> No
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(lambda count, _: short_count(count))
     axis.set_minor_formatter(NullFormatter())
-    as_it_is(axis.label)
+    write_literally(axis.label)
 
 
 def short_share(share: float) -> str:
@@ -260,15 +273,15 @@ def legend(ax: Any, above: bool = False, abreast: bool = False, **options: Any) 
         width = ax.figure.bbox.width / ax.figure.dpi * ax.get_position().width
         columns = max(1, int(width / ENTRY)) if abreast else 1
         options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns}
-    made = ax.legend(handles, names, frameon=False, fontsize="small", **options)
-    for text in made.get_texts():
-        as_it_is(text)
+    box = ax.legend(handles, names, frameon=False, fontsize="small", **options)
+    for text in box.get_texts():
+        write_literally(text)
 
 
 # -- text ------------------------------------------------------------------------------------------
 
 
-def as_it_is(text: Any) -> None:
+def write_literally(text: Any) -> None:
     """Have matplotlib draw a text as it is written, in fonts that have its letters."""
     text.set_parse_math(False)
     further = _further_fonts(text.get_text())
@@ -304,13 +317,13 @@ def as_label(text: str) -> str:
 def _further_fonts(text: str) -> list[str]:
     """Return installed fonts that have letters which the user's own lack."""
     missing = set(text) - _letters(_own_families(), text)
-    found = []
+    fonts = []
     for family in FURTHER_FONTS if missing else ():
         covered = missing & _letters([family], text)
         if covered:
-            found.append(family)
+            fonts.append(family)
             missing -= covered
-    return found
+    return fonts
 
 
 def _own_families() -> list[str]:
