@@ -86,9 +86,11 @@ class CheckInput:
             return None
         owner, other = np.repeat(pilot.labels, np.diff(beats.start)), beats.classes
         points = np.where(beats.tied, tied, won)
-        kept = points > 0
+        positive = points > 0
         shape = (pilot.n_classes, pilot.n_classes)
-        return coo_array((points[kept], (owner[kept], other[kept])), shape=shape).tocsr()
+        return coo_array(
+            (points[positive], (owner[positive], other[positive])), shape=shape
+        ).tocsr()
 
     def name(self, position: Any) -> str:
         """Name of a class, safe to print and not too long."""

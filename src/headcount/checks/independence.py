@@ -111,9 +111,9 @@ def unequal_groups(case: CheckInput) -> str | None:
     if labels is None or groups is None:
         return None
     counts = case.probes_per_class
-    seen = np.flatnonzero(counts > 0)
-    accuracy = (np.bincount(labels, case.pilot.right, len(counts)) / np.maximum(counts, 1))[seen]
-    names, codes, sizes = np.unique(groups[seen], return_inverse=True, return_counts=True)
+    probed = np.flatnonzero(counts > 0)
+    accuracy = (np.bincount(labels, case.pilot.right, len(counts)) / np.maximum(counts, 1))[probed]
+    names, codes, sizes = np.unique(groups[probed], return_inverse=True, return_counts=True)
     large = sizes[codes] >= FEWEST_CLASSES
     accuracy, codes = accuracy[large], np.unique(codes[large], return_inverse=True)[1]
     names = names[sizes >= FEWEST_CLASSES]

@@ -86,9 +86,9 @@ def _decided(case: CheckInput, first: Ints, second: Ints) -> float:
     """
     lost, tied = case.rivals, case.tied
     assert lost is not None and tied is not None  # whoever asks has looked
-    taken = (_entries(lost, first, second) + _entries(lost, second, first)).sum()
+    points = (_entries(lost, first, second) + _entries(lost, second, first)).sum()
     halves = (_entries(tied, first, second) + _entries(tied, second, first)).sum() / 2
-    return float(1 - halves / taken) if taken > 0 else 1.0
+    return float(1 - halves / points) if points > 0 else 1.0
 
 
 def _identical(case: CheckInput) -> tuple[Ints, Ints, Floats]:
@@ -140,12 +140,12 @@ def hubs(case: CheckInput) -> str | None:
     others = case.pilot.n_probes - case.probes_per_class
     rate = wins / np.maximum(others, 1)
     outliers = _outliers(wins, np.maximum(others, 1)).tolist()
-    found = sorted(outliers, key=lambda c: (-float(rate[c]), case.name(c)))
-    if not found:
+    hubs = sorted(outliers, key=lambda c: (-float(rate[c]), case.name(c)))
+    if not hubs:
         return None
-    listed = ", ".join(f"{case.name(c)} beats {percent(float(rate[c]))}" for c in found[:NAMED])
-    more = f", and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    high = "1 class scores" if len(found) == 1 else f"{len(found):,} classes score"
+    listed = ", ".join(f"{case.name(c)} beats {percent(float(rate[c]))}" for c in hubs[:NAMED])
+    more = f", and {len(hubs) - NAMED:,} more" if len(hubs) > NAMED else ""
+    high = "1 class scores" if len(hubs) == 1 else f"{len(hubs):,} classes score"
     usual = percent(float(np.median(rate)))
     return (
         f"{high} high whatever is shown ({listed} of the probes of others{more}; a usual class "

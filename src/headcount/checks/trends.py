@@ -25,11 +25,11 @@ def along_the_order(case: CheckInput) -> str | None:
     """
     if case.pilot.order is None:
         return None
-    found = [text for text in (_difficulty(case), _rivalry(case)) if text is not None]
-    if not found:
+    changes = [text for text in (_difficulty(case), _rivalry(case)) if text is not None]
+    if not changes:
         return None
     return (
-        f"classes change along the order given: {', and '.join(found)}; the forecast holds only "
+        f"classes change along the order given: {', and '.join(changes)}; the forecast holds only "
         "if new classes are a mix of all of them, not the next ones in that order."
     )
 
@@ -41,14 +41,14 @@ def _difficulty(case: CheckInput) -> str | None:
     counts = case.probes_per_class
     if labels is None or case.observed.n_classes < FEWEST_CLASSES:
         return None
-    seen = np.flatnonzero(counts > 0)
+    probed = np.flatnonzero(counts > 0)
     ranks = stats.rankdata(case.pilot.losses + case.pilot.ties / 2)
     hard, right = (
-        (np.bincount(labels, values, len(counts)) / np.maximum(counts, 1))[seen]
+        (np.bincount(labels, values, len(counts)) / np.maximum(counts, 1))[probed]
         for values in (ranks, case.pilot.right)
     )
-    trend = _trend(order[seen], hard)
-    early, late = _ends(order[seen], right)
+    trend = _trend(order[probed], hard)
+    early, late = _ends(order[probed], right)
     if trend == 0 or trend * (late - early) >= 0:  # ranks and accuracy must say the same
         return None
     way = "harder" if trend > 0 else "easier"
@@ -79,9 +79,9 @@ def _trend(order: Floats, values: Floats) -> float:
     n_classes = len(order)
     if n_classes < FEWEST_CLASSES or np.ptp(order) == 0 or np.ptp(values) == 0:
         return 0.0
-    found = stats.spearmanr(order, values)
-    surprising = float(found.pvalue) < CHANCE and abs(float(found.statistic)) >= LEAST
-    return float(found.statistic) if surprising else 0.0
+    correlation = stats.spearmanr(order, values)
+    surprising = float(correlation.pvalue) < CHANCE and abs(float(correlation.statistic)) >= LEAST
+    return float(correlation.statistic) if surprising else 0.0
 
 
 def _ends(order: Floats, values: Floats) -> tuple[float, float]:

@@ -61,9 +61,9 @@ class Favorability:
             raise ParameterError("nodes of p must lie between 0 and 1.")
         if not ((mass >= 0) & np.isfinite(mass)).all() or mass.sum() <= 0:
             raise ParameterError("weights must be finite, not negative, and not all zero.")
-        kept, total = mass > 0, mass.sum()
-        self.p, where = np.unique(nodes[kept], return_inverse=True)
-        self.weights = np.bincount(where, mass[kept]).astype(np.float64)
+        positive, total = mass > 0, mass.sum()
+        self.p, where = np.unique(nodes[positive], return_inverse=True)
+        self.weights = np.bincount(where, mass[positive]).astype(np.float64)
         if abs(total - 1) > 1e-12:  # else dividing would only add round-off
             self.weights /= total
         # At p = 1 any large number will do: the power is zero from two classes on.

@@ -54,10 +54,10 @@ class Top(Metric):
 
     def __init__(self, m: int) -> None:
         self.m = self.certain = validation.whole_number(m, "m", 1)
-        one = self.m == 1
-        self.name = "accuracy" if one else f"top-{self.m}"
-        self.label = "accuracy" if one else f"top-{self.m} accuracy"
-        self.loss_label = "error rate" if one else f"top-{self.m} error rate"
+        single = self.m == 1
+        self.name = "accuracy" if single else f"top-{self.m}"
+        self.label = "accuracy" if single else f"top-{self.m} accuracy"
+        self.loss_label = "error rate" if single else f"top-{self.m} error rate"
 
     def of_losses(self, losses: Ints, weights: Floats, n_rivals: int, k: int) -> float:
         """Return the exact mean over probes, and over all sets of k - 1 of their rivals."""

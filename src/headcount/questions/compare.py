@@ -185,7 +185,7 @@ class Comparison:
         """Return the values as people read them: a row a number of classes, a column a system."""
         write = self.metric.write
         return [
-            [f"{k:,}", *(write(float(made.value(k))) for made in self.forecasts.values())]
+            [f"{k:,}", *(write(float(each.value(k))) for each in self.forecasts.values())]
             for k in self.classes
         ]
 
@@ -197,7 +197,7 @@ class Comparison:
             "confidence": self.confidence,
             "classes": list(self.classes),
             "paired": self.paired,
-            "forecasts": {name: made.to_dict() for name, made in self.forecasts.items()},
+            "forecasts": {name: each.to_dict() for name, each in self.forecasts.items()},
             "pairs": [self._pair_to_dict(pair) for pair in self.pairs],
             "notes": list(self.notes),
         }
@@ -416,7 +416,7 @@ def compare(
     }
     grid = curve_classes(max(pilot.n_classes for pilot in systems.values()), asked)
     bounded = {
-        name: systems[name] for name, made in forecasts.items() if made.uncertainty is not None
+        name: systems[name] for name, each in forecasts.items() if each.uncertainty is not None
     }
     without, notes = _leave_out(
         bounded, resolve(method, random_state), measure, grid, random_state, n_jobs
@@ -646,7 +646,7 @@ def normal_pairs() -> Floats:
 
 def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> Gap | None:
     """Return how two forecasts differ; `shared` correlates their errors."""
-    errors = [made.uncertainty for made in both if made.uncertainty is not None]
+    errors = [forecast.uncertainty for forecast in both if forecast.uncertainty is not None]
     if len(errors) < len(both):
         return None
     middles = np.array([u.middle(f.value(grid), grid) for f, u in zip(both, errors, strict=True)])

@@ -247,7 +247,7 @@ def plan(
     if probes_per_class is not None:
         wanted = validation.positive(probes_per_class, "probes_per_class")
     pilot = as_pilot(data, labels)
-    made = forecast(
+    result = forecast(
         pilot,
         classes=asked,
         metric=metric,
@@ -256,12 +256,12 @@ def plan(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    if made.uncertainty is None:
+    if result.uncertainty is None:
         raise UnsupportedError(
-            f"method {made.method} is too slow for a back-test, which a plan rests on; choose "
+            f"method {result.method} is too slow for a back-test, which a plan rests on; choose "
             "another one."
         )
-    model = WidthModel(made, made.uncertainty, asked)
+    model = WidthModel(result, result.uncertainty, asked)
     return plan_by(model, float(half_width), wanted)
 
 
@@ -271,9 +271,9 @@ def plan(
 class WidthModel:
     """How wide the interval at k will be, for pilots of any size."""
 
-    def __init__(self, made: Forecast, u: Uncertainty, k: int) -> None:
-        self.made, self.u, self.k = made, u, k
-        self.value = float(made.value(k))
+    def __init__(self, forecast: Forecast, u: Uncertainty, k: int) -> None:
+        self.forecast, self.u, self.k = forecast, u, k
+        self.value = float(forecast.value(k))
         self.rarer = min(self.value, 1 - self.value)
         # A pilot with probes enough to show a value that this one cannot.
         few = 0 < self.rarer * u.n_probes <= 1
@@ -315,7 +315,7 @@ class WidthModel:
         own, shown = (
             np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
             for limits in (
-                uncertainty.limits(value, beyond, error, self.made.confidence)
+                uncertainty.limits(value, beyond, error, self.forecast.confidence)
                 for uncertainty in (self.u, self.shown)
             )
         )
@@ -355,7 +355,7 @@ class WidthModel:
     def _values(self, classes: Floats) -> Floats:
         """Return forecasts, each number of classes looked at once."""
         counts, place = np.unique(classes, return_inverse=True)
-        return np.asarray(self.made.value(counts)[place].reshape(np.shape(classes)))
+        return np.asarray(self.forecast.value(counts)[place].reshape(np.shape(classes)))
 
     def _spread(self, classes: Floats) -> Floats:
         value = self._values(classes)
@@ -365,7 +365,7 @@ class WidthModel:
 @doing("Looking for sizes that would do")
 def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Plan:
     """Return the plan that a model of the interval's width leads to."""
-    u, made = model.u, model.made
+    u, forecast = model.u, model.forecast
     if not float(u.sampling(u.n_classes)) > 0:
         raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
     size = np.array(float(u.n_classes))
@@ -376,10 +376,10 @@ def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Pl
     return Plan(
         k=model.k,
         half_width=half_width,
-        confidence=made.confidence,
-        method=made.method,
-        n_classes=made.n_classes,
-        n_probes=made.n_probes,
+        confidence=forecast.confidence,
+        method=forecast.method,
+        n_classes=forecast.n_classes,
+        n_probes=forecast.n_probes,
         value=model.value,
         half_width_now=float(model.half_width(size, model.own)),
         class_share=(1 - model.by_probes) * sampled / (sampled + shape),
@@ -389,9 +389,9 @@ def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Pl
         probes_per_class=wanted,
         options=sufficient_sizes(model, half_width, wanted),
         notes=_notes(model, classes),
-        checks=made.checks,
-        nouns=made.nouns,
-        metric=made.metric,
+        checks=forecast.checks,
+        nouns=forecast.nouns,
+        metric=forecast.metric,
     )
 
 
@@ -423,7 +423,7 @@ def _notes(model: WidthModel, classes: int | None) -> tuple[str, ...]:
     if classes is not None and classes > model.k:
         notes.append(
             f"These are more than the {model.k:,} classes asked about: the expected "
-            f"{model.made.metric.label} is an average over all sets of so many, and one set is not "
-            "enough to know it so well."
+            f"{model.forecast.metric.label} is an average over all sets of so many, and one set is "
+            "not enough to know it so well."
         )
     return tuple(notes)

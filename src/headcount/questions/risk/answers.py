@@ -236,10 +236,10 @@ class RiskForecast:
 def _gap(observed: ObservedRisk, fit: RiskFit, round_off: float) -> Iterable[Check]:
     """Compare observed and fitted risk at the pilot's own size, where both are known."""
     k = observed.n_classes
-    seen, fitted = float(observed.risk(k)), float(fit.risk(np.array([float(k)]))[0])
-    if abs(fitted - seen) > GAP * seen + round_off:
+    measured, fitted = float(observed.risk(k)), float(fit.risk(np.array([float(k)]))[0])
+    if abs(fitted - measured) > GAP * measured + round_off:
         yield finding(
             "HC010",
-            f"at the pilot's own {k:,} classes the method gives {fitted:.3g} where {seen:.3g} was "
-            "measured; it does not fit these data well, so its forecast is doubtful.",
+            f"at the pilot's own {k:,} classes the method gives {fitted:.3g} where {measured:.3g} "
+            "was measured; it does not fit these data well, so its forecast is doubtful.",
         )

@@ -47,14 +47,14 @@ def load_cost(path: str | os.PathLike[str], pilot: Pilot) -> Cost:
     -------
     Cost
     """
-    found = safe_arrays.existing(path)
-    kind = found.suffix.lower()
+    file = safe_arrays.existing(path)
+    kind = file.suffix.lower()
     if kind == ".json":
-        return as_cost(json_object(found, "the hierarchy of classes"), pilot)
+        return as_cost(json_object(file, "the hierarchy of classes"), pilot)
     if kind == ".npz":
-        return as_cost(_from_npz(safe_arrays.read_npz(found), found, pilot), pilot)
+        return as_cost(_from_npz(safe_arrays.read_npz(file), file, pilot), pilot)
     raise DataError(
-        f"cannot read costs from {found.name}; give a .npz file of costs or a .json hierarchy."
+        f"cannot read costs from {file.name}; give a .npz file of costs or a .json hierarchy."
     )
 
 
@@ -67,31 +67,31 @@ def json_object(path: Path, shape: str) -> dict[str, Any]:
 
 
 def _from_npz(members: Members, path: Path, pilot: Pilot) -> Any:
-    given: tuple[Any, ...]
+    matrices: tuple[Any, ...]
     if "cost" in members:
-        given = (members["cost"],)
+        matrices = (members["cost"],)
     elif "left" in members and "right" in members:
-        given = members["left"], members["right"]
+        matrices = members["left"], members["right"]
     elif "format" in members and "data" in members and "shape" in members:
-        given = (_sparse(members, path),)
+        matrices = (_sparse(members, path),)
     else:
-        held = ", ".join(sorted(members)) or "nothing"
-        raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
+        listed = ", ".join(sorted(members)) or "nothing"
+        raise DataError(f"{path.name} holds {listed}; it must hold {LAYOUTS}.")
     if "class_names" in members:
-        given = _by_name(given, members["class_names"], path, pilot)
-    return given if len(given) == 2 else given[0]
+        matrices = _by_name(matrices, members["class_names"], path, pilot)
+    return matrices if len(matrices) == 2 else matrices[0]
 
 
 def _by_name(
-    given: tuple[Any, ...], class_names: NDArray[Any], path: Path, pilot: Pilot
+    matrices: tuple[Any, ...], class_names: NDArray[Any], path: Path, pilot: Pilot
 ) -> tuple[Any, ...]:
     """Put the rows of a pair, the rows and columns of a matrix, into the pilot's order."""
-    what = f"class names in {path.name}"
-    names = validation.as_labels(class_names, what)
-    refuse_duplicates(names, what)
-    sides = 1 if len(given) == 2 else 2
-    if any(part.ndim != 2 or set(part.shape[:sides]) != {len(names)} for part in given):
-        shapes = " and ".join(str(part.shape) for part in given)
+    noun = f"class names in {path.name}"
+    names = validation.as_labels(class_names, noun)
+    refuse_duplicates(names, noun)
+    sides = 1 if len(matrices) == 2 else 2
+    if any(matrix.ndim != 2 or set(matrix.shape[:sides]) != {len(names)} for matrix in matrices):
+        shapes = " and ".join(str(matrix.shape) for matrix in matrices)
         raise DataError(
             f"{path.name}: there are {len(names):,} class names for costs of shape {shapes}; give "
             "one row for each, and in a matrix one column."
@@ -100,13 +100,13 @@ def _by_name(
     wanted = [str(name) for name in pilot.class_names.tolist()]
     validation.refuse(
         np.array([name not in place for name in wanted], np.bool_),
-        what,
+        noun,
         "are classes of the pilot without costs",
         lambda i: wanted[i],
         "give costs for every class",
     )
     order = np.array([place[name] for name in wanted], np.intp)
-    return tuple(part[order] if sides == 1 else part[order][:, order] for part in given)
+    return tuple(matrix[order] if sides == 1 else matrix[order][:, order] for matrix in matrices)
 
 
 def _sparse(members: Members, path: Path) -> Any:

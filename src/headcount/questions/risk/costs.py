@@ -70,8 +70,8 @@ class Cost(ABC):
             own[diagonal] = values[diagonal] != 0
             for kind, wrong in enumerate((~(np.abs(values) <= MOST), values < 0, own)):
                 if not counts[kind] and wrong.any():
-                    at = int(np.argmax(wrong))
-                    firsts[kind] = self._entry(*locate(at), float(values[at]))
+                    place = int(np.argmax(wrong))
+                    firsts[kind] = self._entry(*locate(place), float(values[place]))
                 counts[kind] += int(wrong.sum())
         for count, first, fault, remedy in zip(counts, firsts, FAULTS, REMEDIES, strict=True):
             if count:
@@ -93,12 +93,12 @@ REMEDIES = (
 )
 
 
-def as_cost(given: Any, pilot: Pilot) -> Cost:
+def as_cost(cost: Any, pilot: Pilot) -> Cost:
     """Return costs in any form as a `Cost` for the classes of a pilot.
 
     Parameters
     ----------
-    given : Cost, str, array, sparse matrix, pair, callable or mapping
+    cost : Cost, str, array, sparse matrix, pair, callable or mapping
         One of
 
         - ``"zero-one"``: every mistake costs one.
@@ -135,31 +135,31 @@ def as_cost(given: Any, pilot: Pilot) -> Cost:
     >>> as_cost(tree, pilot).row(0).tolist()
     [0.0, 4.0, 2.0]
     """
-    if isinstance(given, Cost):
-        _same_size((given.n_classes, given.n_classes), pilot.n_classes)
-        given.refuse_others(pilot.class_names)
-        return given
+    if isinstance(cost, Cost):
+        _same_size((cost.n_classes, cost.n_classes), pilot.n_classes)
+        cost.refuse_others(pilot.class_names)
+        return cost
     names, size = pilot.class_names, pilot.n_classes
-    if isinstance(given, str):
-        if given != ZERO_ONE:
-            raise DataError(f'cost is the text {given!r}; the only one known is "{ZERO_ONE}".')
+    if isinstance(cost, str):
+        if cost != ZERO_ONE:
+            raise DataError(f'cost is the text {cost!r}; the only one known is "{ZERO_ONE}".')
         return ZeroOneCost(names, size)
-    if (isinstance(given, Mapping) or callable(given)) and len(names) != size:
+    if (isinstance(cost, Mapping) or callable(cost)) and len(names) != size:
         raise UnsupportedError(COUNTS_ONLY)
-    if isinstance(given, Mapping):
-        return HierarchyCost(given, names, size)
-    if callable(given):
-        return FunctionCost(given, names, size)
-    if sparse.issparse(given):
-        return SparseCost(given, names, size)
-    if isinstance(given, tuple | list) and len(given) == 2 and _n_axes(given[0]) == 2:
-        return LowRankCost(given[0], given[1], names, size)
-    if _n_axes(given) in (0, 1, 3):
+    if isinstance(cost, Mapping):
+        return HierarchyCost(cost, names, size)
+    if callable(cost):
+        return FunctionCost(cost, names, size)
+    if sparse.issparse(cost):
+        return SparseCost(cost, names, size)
+    if isinstance(cost, tuple | list) and len(cost) == 2 and _n_axes(cost[0]) == 2:
+        return LowRankCost(cost[0], cost[1], names, size)
+    if _n_axes(cost) in (0, 1, 3):
         raise DataError(
             "cost must be a matrix of one row and one column for each class, a pair of matrices, "
             f'a function, a hierarchy or "{ZERO_ONE}".'
         )
-    return MatrixCost(given, names, size)
+    return MatrixCost(cost, names, size)
 
 
 class ZeroOneCost(Cost):
@@ -196,8 +196,8 @@ class MatrixCost(Cost):
         for start in range(0, size, step):
             block = self._matrix[start : start + step].astype(np.float64)
 
-            def locate(at: int, start: int = start) -> tuple[int, int]:
-                return start + at // size, at % size
+            def locate(place: int, start: int = start) -> tuple[int, int]:
+                return start + place // size, place % size
 
             yield block.ravel(), slice(start, None, size + 1), locate
 
@@ -214,10 +214,12 @@ class SparseCost(Cost):
         if not self._matrix.has_canonical_format:
             self._matrix = self._matrix.copy()  # what was given is not ours to tidy
             self._matrix.sum_duplicates()
-        held = self._matrix.tocoo()
-        values = held.data.astype(np.float64)
-        own = np.flatnonzero(held.row == held.col)
-        self._refuse([(values, own, lambda at: (int(held.row[at]), int(held.col[at])))])
+        entries = self._matrix.tocoo()
+        values = entries.data.astype(np.float64)
+        own = np.flatnonzero(entries.row == entries.col)
+        self._refuse(
+            [(values, own, lambda place: (int(entries.row[place]), int(entries.col[place])))]
+        )
         self.is_zero_one = int((values == 1).sum()) == n_classes * (n_classes - 1)
 
     def row(self, true: int) -> Floats:
@@ -242,11 +244,11 @@ class LowRankCost(Cost):
                 f"cost: the two parts of the pair disagree, {self._left.shape[1]} columns against "
                 f"{self._right.shape[1]}; the cost is left @ right.T."
             )
-        self._round_off = max(ROUND_OFF, *(_precision(part) for part in (left, right)))
+        self._round_off = max(ROUND_OFF, *(_precision(matrix) for matrix in (left, right)))
         own = np.einsum("ij,ij->i", self._left, self._right)
         terms = np.einsum("ij,ij->i", np.abs(self._left), np.abs(self._right))
         own[np.abs(own) <= self._round_off * terms] = 0.0
-        self._refuse([(own, slice(None), lambda at: (at, at))])
+        self._refuse([(own, slice(None), lambda place: (place, place))])
 
     def row(self, true: int) -> Floats:
         """Return one row of the product; what is negative by round-off alone becomes zero."""
@@ -255,7 +257,7 @@ class LowRankCost(Cost):
         if (values < 0).any():
             terms = np.abs(self._right) @ np.abs(self._left[true])
             values[(values < 0) & (values >= -self._round_off * terms)] = 0.0
-        self._refuse([(values, slice(true, true + 1), lambda at: (true, at))])
+        self._refuse([(values, slice(true, true + 1), lambda place: (true, place))])
         return values
 
 
@@ -272,24 +274,24 @@ class FunctionCost(Cost):
 
     def row(self, true: int) -> Floats:
         """Call the function for every class."""
-        kept = self._kept.get(true)
-        if kept is None:
-            kept = self._called(true)
+        costs = self._kept.get(true)
+        if costs is None:
+            costs = self._called(true)
             if 8 * self.n_classes * len(self._kept) < KEPT_BYTES:
-                self._kept[true] = kept
-        return kept.copy()
+                self._kept[true] = costs
+        return costs.copy()
 
     def _called(self, true: int) -> Floats:
         label = self._labels[true]
-        given = [self._function(label, other) for other in self._labels]
+        returned = [self._function(label, other) for other in self._labels]
         try:
-            values = np.array(given, dtype=np.float64).reshape(self.n_classes)
+            values = np.array(returned, dtype=np.float64).reshape(self.n_classes)
         except (TypeError, ValueError, OverflowError) as error:
             raise DataError(
                 f"cost: the function did not return a number for each mistake about {label!s}; "
                 "it must return one number for two class names."
             ) from error
-        self._refuse([(values, slice(true, true + 1), lambda at: (true, at))])
+        self._refuse([(values, slice(true, true + 1), lambda place: (true, place))])
         return values
 
 
@@ -327,18 +329,18 @@ def _same_size(shape: tuple[int, ...], n_classes: int) -> None:
 
 def _same_names(columns: list[Any] | None, names: NDArray[Any]) -> None:
     """Refuse a frame whose columns name the classes in another order, or others."""
-    given = None if columns is None else [str(name) for name in columns]
-    if given not in (None, [str(name) for name in names], [str(i) for i in range(len(names))]):
+    titles = None if columns is None else [str(name) for name in columns]
+    if titles not in (None, [str(name) for name in names], [str(i) for i in range(len(names))]):
         raise DataError(
             "cost: the columns of the frame are not the classes of the pilot in the order of its "
             "class_names; reorder its rows and columns by name."
         )
 
 
-def _factor(values: Any, what: str, n_classes: int) -> Floats:
-    matrix = validation.as_matrix(values, what)
-    validation.same_length(matrix, f"rows of {what}", n_classes, "classes")
-    validation.finite_vectors(matrix, what)
+def _factor(values: Any, noun: str, n_classes: int) -> Floats:
+    matrix = validation.as_matrix(values, noun)
+    validation.same_length(matrix, f"rows of {noun}", n_classes, "classes")
+    validation.finite_vectors(matrix, noun)
     return np.ascontiguousarray(matrix, dtype=np.float64)
 
 

@@ -213,7 +213,7 @@ def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
         tied = np.zeros(len(true), np.int64)
         kernels.list_rivals(scores, true, rule, start, classes, fresh, tied)
         parts.append((lengths, classes, fresh, tied))
-    lengths, classes, fresh, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+    lengths, classes, fresh, tied = (np.concatenate(column) for column in zip(*parts, strict=True))
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     if pilot.tie_rule == "lose":
         tied = np.zeros_like(tied)

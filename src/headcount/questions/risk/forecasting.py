@@ -134,7 +134,7 @@ def forecast_risk(
         raise ParameterError("adjustment uses no law of mistakes; leave method out.")
     degree = validation.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
     level = validation.confidence_level(confidence)
-    with listening() as heard:
+    with listening() as warnings:
         with doing("Adding up what mistakes cost"):
             measured = _Measured(pilot, as_cost(cost, pilot), priors)
         warn_if_one_sided(pilot)
@@ -160,7 +160,7 @@ def forecast_risk(
         confidence=level,
         largest_cost=measured.largest,
         delta=delta,
-        warnings=tuple(heard),
+        warnings=tuple(warnings),
         nouns=pilot.nouns,
     )
 

@@ -68,13 +68,13 @@ def _paths(tree: Mapping[Any, Any], wanted: set[str]) -> dict[str, list[Path]]:
                 "the hierarchy has every class both as a key and in a list, so it may be a tree or "
                 "lists of ancestors; name the groups differently from the classes."
             )
-        found: Iterable[tuple[str, Path]] = (
+        leaves: Iterable[tuple[str, Path]] = (
             (str(key), (*(_text(v) for v in value), str(key))) for key, value in tree.items()
         )
     else:
-        found = _leaves(tree)
+        leaves = _leaves(tree)
     paths: dict[str, list[Path]] = {}
-    for name, path in found:
+    for name, path in leaves:
         if name in wanted:
             paths.setdefault(name, []).append(path)
     return paths

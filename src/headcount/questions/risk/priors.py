@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def as_priors(given: Any, pilot: Pilot) -> Floats:
+def as_priors(weights: Any, pilot: Pilot) -> Floats:
     """Return how often each class is the true one, in the order of ``pilot.class_names``.
 
     Parameters
     ----------
-    given : mapping or sequence
+    weights : mapping or sequence
         Positive weights in any unit: by class name, or in the order of ``pilot.class_names``.
         Names that are no classes of the pilot are ignored.
     pilot : Pilot
@@ -43,7 +43,7 @@ def as_priors(given: Any, pilot: Pilot) -> Floats:
     >>> as_priors({"cat": 6, "ant": 1, "bee": 1}, pilot).tolist()
     [0.125, 0.125, 0.75]
     """
-    relative = _relative(given, pilot)
+    relative = _relative(weights, pilot)
     return np.asarray(relative / relative.sum())
 
 
@@ -176,10 +176,10 @@ class ShiftedScores:
         return ShiftedScores(self.source.subset(rows, classes, true), true, self.shifts[classes])
 
 
-def _relative(given: Any, pilot: Pilot) -> Floats:
+def _relative(weights: Any, pilot: Pilot) -> Floats:
     """Return priors relative to the largest, so that equal ones are exactly one."""
     names = pilot.class_names
-    values = _by_name(given, names) if isinstance(given, Mapping) else given
+    values = _by_name(weights, names) if isinstance(weights, Mapping) else weights
     try:
         priors = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -205,14 +205,14 @@ def _relative(given: Any, pilot: Pilot) -> Floats:
     return relative
 
 
-def _by_name(given: Mapping[Any, Any], names: NDArray[Any]) -> list[Any]:
+def _by_name(weights: Mapping[Any, Any], names: NDArray[Any]) -> list[Any]:
     """Look up each class, by its name or, as files have it, by its name as text."""
-    keys = [name if name in given else str(name) for name in names.tolist()]
+    keys = [name if name in weights else str(name) for name in names.tolist()]
     validation.refuse(
-        np.array([key not in given for key in keys]),
+        np.array([key not in weights for key in keys]),
         "priors",
         "are classes without a prior",
         lambda i: str(names[i]),
         "give a weight for every class",
     )
-    return [given[key] for key in keys]
+    return [weights[key] for key in keys]

@@ -95,8 +95,8 @@ def task_normalised_risk(
     with_probes = np.isin(order, pilot.labels)
     sides = order[with_probes], order[~with_probes]
     parts = [
-        _risks(pilot, priced, prior, _drawn(rng, *sides, size, min(step, repeats - at)))
-        for at in range(0, repeats, step)
+        _risks(pilot, priced, prior, _drawn(rng, *sides, size, min(step, repeats - start)))
+        for start in range(0, repeats, step)
     ]
     risks = np.concatenate(parts)
     return float(risks.mean()), float(risks.std(ddof=1) / math.sqrt(repeats))
