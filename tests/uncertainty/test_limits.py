@@ -101,11 +101,11 @@ def test_limits_are_the_least_of_those_up_to_k(result):
 @pytest.mark.parametrize("method", ["auto", "probit-normal", "exponential", "no-change"])
 def test_limits_of_real_pilots_never_rise(method):
     for pilot in (gaussian(sigma=0.6), counts(100, 40, labels=np.arange(100) % 40)):
-        result = forecast(pilot, classes=pilot.n_classes, method=method)
-        ks = every_size(result)
-        lower, upper = result.interval(ks)
+        made = forecast(pilot, classes=pilot.n_classes, method=method)
+        ks = every_size(made)
+        lower, upper = made.interval(ks)
         assert never_rises(lower) and never_rises(upper)
-        assert (lower <= result.accuracy(ks) + 1e-12).all() and (result.accuracy(ks) <= upper).all()
+        assert (lower <= made.accuracy(ks) + 1e-12).all() and (made.accuracy(ks) <= upper).all()
 
 
 def test_limits_that_rose_are_held():
