@@ -1,4 +1,4 @@
-"""Limits of the expected accuracy: never rising, and the same whatever else was asked."""
+"""Limits of the expected value: never rising, and the same whatever else was asked."""
 
 import json
 import math
@@ -13,6 +13,7 @@ from headcount import Forecast, Pilot, forecast, observe
 from headcount.curves.favorability import ROUND_OFF, Favorability
 from headcount.display.plots import CapacityDisplay, CurveDisplay
 from headcount.display.report.embedding import as_limits
+from headcount.metrics import ACCURACY, Top
 from headcount.uncertainty.intervals import KINDS, Uncertainty
 from interval_pilots import gaussian
 
@@ -25,9 +26,10 @@ pytestmark = QUIET
 
 @st.composite
 def forecasts(draw):
-    """Any pilot of counts, any law and any errors, as if they had been found."""
+    """Any pilot of counts, metric, law and errors, as if they had been estimated."""
     n_classes = draw(st.integers(2, 80))
     n_probes = draw(st.integers(1, 60))
+    metric = draw(st.sampled_from([ACCURACY, Top(3)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     losses = rng.integers(0, n_classes, n_probes) * (rng.random(n_probes) < draw(st.floats(0, 1)))
     observed = observe(Pilot.from_losses(losses, n_classes))
@@ -46,12 +48,14 @@ def forecasts(draw):
         0.001,
         0.001,
         1.0,
-        float(observed.accuracy(n_classes)),
+        float(observed.value(n_classes, metric)),
         stated=size * rng.random(len(grid)) if draw(st.booleans()) else None,
+        metric=metric,
     )
     return Forecast(
         observed=observed, law=law, classes=(n_classes,), n_probes=n_probes, method="any",
         confidence=draw(st.sampled_from([0.5, 0.9, 0.99])), uncertainty=known,
+        metric=metric,
     )  # fmt: skip
 
 
@@ -70,7 +74,7 @@ def never_rises(limit):
 def test_limits_never_rise_and_hold_the_estimate(result):
     ks = every_size(result)
     lower, upper = result.interval(ks)
-    value = result.accuracy(ks)
+    value = result.value(ks)
     assert never_rises(lower) and never_rises(upper)
     assert (lower <= value + 1e-12).all() and (value <= upper + 1e-12).all()
 
@@ -79,7 +83,7 @@ def test_limits_never_rise_and_hold_the_estimate(result):
 @given(forecasts())
 def test_limits_are_the_least_of_those_up_to_k(result):
     def brute(ks):
-        value = result.accuracy(ks)
+        value = result.value(ks)
         lower, upper = result.uncertainty.band(value, ks, result.confidence)
         # Where a fit starts above what was measured, fewer classes may do as well.
         highest = np.maximum.accumulate(value[::-1])[::-1]
