@@ -7,7 +7,9 @@ LOCKED := --constraint requirements.lock
 TORCH := torch==2.13.0
 # What does not need torch.
 WITHOUT_TORCH := tests src --ignore tests/experiments --ignore src/headcount/estimators/cleanex
+# As many processes as cores; threads of their own would only stand in each other's way.
 PYTEST := -m pytest --numprocesses auto --dist worksteal
+test test-long test-newest test-oldest: export OMP_NUM_THREADS := 1
 
 .PHONY: demo test test-long test-newest test-oldest lock lint docs house wheel papers bench clean
 
