@@ -7,7 +7,7 @@ import pytest
 
 import headcount
 from command_line import make_scores, read_json, write_npz
-from headcount.cli.gate import _estimate, annotation, junit_xml
+from headcount.cli.gate import annotation, estimate_at, junit_xml
 from headcount.questions.gate import judge
 
 QUICK = ("--method", "no-change")
@@ -128,7 +128,7 @@ def test_the_seed_reaches_the_forecast(pilot, run):
 
 def test_no_bound_fails_closed(pilot):
     made = headcount.forecast(headcount.load(pilot), classes=20, intervals=False)
-    estimate = _estimate(made, 20)
+    estimate = estimate_at(made, 20)
     assert (estimate.classes, estimate.lower) == (20, None)
     assert judge([estimate], minimum=0.01).exit_code == 2
     assert made.supported == 20

@@ -176,13 +176,13 @@ def test_a_stated_error_goes_on_from_the_pilots_size_whatever_was_measured_there
 
 def test_sets_follow_the_formula():
     known = made_up()
-    classes, probes = known._set_variance(np.array(0.5), np.array(400.0), 2)
+    classes, probes = known.set_variance(np.array(0.5), np.array(400.0), 2)
     # Variance of accuracy: a quarter for four times the classes, 0.25 for 0.16 from A (1 - A),
     # and 5 / 2 for two probes in place of five; over (A (1 - A))^2 for log odds.
     assert float(classes) == pytest.approx(9e-4 / 4 * 0.25 / 0.16 / 0.25**2)
     assert float(probes) == pytest.approx(4e-4 / 4 * 2.5 * 0.25 / 0.16 / 0.25**2)
     sampled = known.sampling(400) ** 2 + known.extrapolation(400) ** 2
-    found = known._variance(np.array(0.5), np.array(400.0), "new_set", 2)
+    found = known.variance(np.array(0.5), np.array(400.0), "new_set", 2)
     assert float(found) == pytest.approx(sampled + classes + probes)
 
 
@@ -201,7 +201,7 @@ def test_a_grown_set_is_what_draws_of_classes_and_probes_say():
         0, noise / math.sqrt(n * per_class), 20_000
     )
     grown = by_class.mean(axis=1) + rng.normal(0, noise / math.sqrt(k * r), 20_000)
-    variance = float(known._variance(np.array(0.5), np.array(float(k)), "grown_set", r))
+    variance = float(known.variance(np.array(0.5), np.array(float(k)), "grown_set", r))
     # A variance over 20,000 draws has a standard error of 1%.
     assert variance * 0.25**2 == pytest.approx(np.var(estimate - grown), rel=0.04)
 

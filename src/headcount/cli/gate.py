@@ -208,7 +208,7 @@ def _judge(
     data = pilot.load()
     result = make_forecast(data, classes=numbers, **asked)
     reach = math.inf if allow_extrapolation else result.supported
-    estimates = [_estimate(result, k) for k in numbers]
+    estimates = [estimate_at(result, k) for k in numbers]
     faults = [f"{c.message} ({c.code})" for c in result.checks if c.severity == "error"]
     decision = judge(
         estimates,
@@ -224,7 +224,8 @@ def _judge(
     return result, decision
 
 
-def _estimate(result: Forecast, k: int) -> Estimate:
+def estimate_at(result: Forecast, k: int) -> Estimate:
+    """Return what a gate is judged by: the forecast at k and its limits."""
     from headcount.questions.gate import Estimate
 
     (row,) = result.table(k).rows()

@@ -350,7 +350,7 @@ class Uncertainty:
             Probes a class of the test that measures the set; without end by default.
         """
         counts, values = validation.class_counts(k), np.asarray(value, dtype=np.float64)
-        error = np.sqrt(self._variance(values, counts, kind, probes_per_class))
+        error = np.sqrt(self.variance(values, counts, kind, probes_per_class))
         return self.limits(values, counts, error, confidence)
 
     def limits(self, value: Any, k: Any, error: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -442,7 +442,7 @@ class Uncertainty:
         far = np.where(counts > self.grid[-1], np.maximum(far, beyond[-1]), far)
         return np.asarray(np.where(counts > self.n_classes, far, self._interpolate(k, measured)))
 
-    def _variance(
+    def variance(
         self, value: Floats, k: Floats, kind: str, probes_per_class: float | None
     ) -> Floats:
         """Variance of the difference between the estimate and what `kind` asks for."""
@@ -450,7 +450,7 @@ class Uncertainty:
         sampled, other = self.sampling(k) ** 2, self.extrapolation(k) ** 2
         if kind == "expected":
             return np.asarray(sampled + other)
-        classes, probes = self._set_variance(value, k, probes_per_class)
+        classes, probes = self.set_variance(value, k, probes_per_class)
         if kind == "new_set":
             of_set = classes + probes if self.told_apart else np.maximum(classes, probes)
             return np.asarray(sampled + other + of_set)
@@ -471,7 +471,7 @@ class Uncertainty:
         shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
         return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
 
-    def _set_variance(
+    def set_variance(
         self, value: Floats, k: Floats, probes_per_class: float | None
     ) -> tuple[Floats, Floats]:
         """Variance of the value on one set of k classes, from classes and from probes.

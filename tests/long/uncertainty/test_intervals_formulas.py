@@ -33,7 +33,7 @@ def test_the_spread_over_new_sets_is_as_predicted():
         accuracy = float(truth(k))
         assert np.mean(measured) == pytest.approx(accuracy, abs=0.01)
         for r, variance in ((5, np.var(measured)), (None, np.var(measured) - np.mean(within))):
-            parts = [known._set_variance(np.array(accuracy), np.array(k), r) for known in pilots]
+            parts = [known.set_variance(np.array(accuracy), np.array(k), r) for known in pilots]
             predicted = np.mean([sum(pair) for pair in parts]) * (accuracy * (1 - accuracy)) ** 2
             assert math.sqrt(predicted / variance) == pytest.approx(1, abs=0.25)
 
