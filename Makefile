@@ -7,15 +7,24 @@ LOCKED := --constraint requirements.lock
 TORCH := torch==2.13.0
 # What does not need torch.
 WITHOUT_TORCH := tests src --ignore tests/experiments --ignore src/headcount/estimators/cleanex
+# As many processes as cores; threads of their own would only stand in each other's way.
 PYTEST := -m pytest --numprocesses auto --dist worksteal
+test test-times test-long test-newest test-oldest: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long test-newest test-oldest lock lint docs house wheel papers bench clean
+.PHONY: demo test test-times test-long test-newest test-oldest lock lint docs house wheel papers bench clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
 
 test: .venv/.installed-dev
 	$(BIN)/python $(PYTEST) --cov --cov-report=term --durations=25
+
+# The same, and its time into the page about tests.
+test-times: .venv/.installed-dev
+	@mkdir -p build
+	$(BIN)/python $(PYTEST) --cov --cov-report=term --durations=25 > build/test-times.log || \
+	    { cat build/test-times.log; exit 1; }
+	$(BIN)/python scripts/write_test_times.py tests/README.md < build/test-times.log
 
 # Simulations, long experiments, whole commands: tests/README.md says what belongs there.
 test-long: .venv/.installed-dev

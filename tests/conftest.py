@@ -9,6 +9,7 @@ import pilot_files
 import report_pages
 from headcount.cli.app import main
 from headcount.display.report import write_report
+from headcount.support.workers import watching
 
 # Examples that take long say little: the machine may be busy.
 settings.register_profile("headcount", deadline=None)
@@ -53,6 +54,14 @@ def refused(run):
         return err
 
     return go
+
+
+@pytest.fixture
+def told():
+    """What a progress bar is told inside, in order."""
+    reports = []
+    with watching(lambda *report: reports.append(report)):
+        yield reports
 
 
 @pytest.fixture

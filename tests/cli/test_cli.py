@@ -227,6 +227,7 @@ def test_options_describe_what_the_files_cannot_say(tmp_path, answer):
 
 # -- observe ---------------------------------------------------------------------------------------
 
+
 SMALL = np.array([[9, 1, 3, 3], [2, 8, 8, 1], [7, 5, 1, 1], [1, 4, 4, 5], [2, 2, 2, 6]])
 SMALL_LABELS = np.array([0, 1, 2, 2, 3])
 
@@ -366,14 +367,13 @@ def test_methods_lists_every_method_and_the_default(answer):
     assert "needs scores" in out and "needs losses" in out
 
 
-def test_every_listed_method_can_be_asked_for(pilot, answer):
+def test_methods_that_are_listed_can_be_asked_for(pilot, answer):
     lines = answer("methods").splitlines()
-    names = [re.match(r"[\w-]+", line)[0] for line in lines if not line.startswith(" ")]
-    assert len(names) == len(lines) / 3 == len(METHODS)
-    for name in names:
+    names = {re.match(r"[\w-]+", line)[0] for line in lines if not line.startswith(" ")}
+    assert names == set(METHODS)
+    for name in ("exponential", "polynomial"):  # one with a law, one without
         options = ["--classes", 50, "--method", name, "--no-intervals", "--json"]
-        found = read_json(answer("forecast", pilot, *options))
-        assert found["method"] == name
+        assert read_json(answer("forecast", pilot, *options))["method"] == name
 
 
 def test_demo_puts_the_forecast_next_to_the_truth(run, tmp_path):

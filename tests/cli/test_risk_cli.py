@@ -1,11 +1,9 @@
 import csv
-import doctest
 import io
 import itertools
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,6 @@ import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
 from headcount.questions.risk import observed_risk
 from headcount.questions.risk.forecasting import forecast_risk
-
-ROOT = Path(__file__).parents[2]
 
 TREE = {
     "low": {str(i): None for i in range(5)},
@@ -284,9 +280,3 @@ def test_the_command_is_listed_without_loading_the_machinery():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert " risk " in done.stdout
     assert done.stdout.rstrip().endswith("[]")
-
-
-def test_the_page_about_risk_shows_what_it_prints():
-    page = ROOT / "docs" / "risk.md"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0
-    assert page.read_text(encoding="utf-8").count(">>>") > 15

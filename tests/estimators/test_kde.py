@@ -1,4 +1,3 @@
-import doctest
 from pathlib import Path
 
 import numpy as np
@@ -276,6 +275,7 @@ def test_vote_counts_can_be_used(rule):
 
 # -- probes without a bandwidth -------------------------------------------------------------------
 
+
 FLAT = [[5.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]  # won, lost, tied
 
 
@@ -347,9 +347,3 @@ def test_agrees_with_the_authors_code_on_telugu(model, rule, printed):
     """Printed by the authors' R code at 400 classes, with the two rules under their right names."""
     fit = Kde(bandwidth=rule).fit(load(TELUGU / f"telugu_{model}_100.npz"))
     assert float(fit.predict(400)) == pytest.approx(printed, abs=0.00006)
-
-
-def test_the_page_about_kde_shows_what_it_prints():
-    page = ROOT / "docs" / "kde.md"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0
-    assert page.read_text().count(">>>") > 10

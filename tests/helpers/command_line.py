@@ -3,11 +3,7 @@
 import io
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
-import time
 import zipfile
 
 import numpy as np
@@ -80,31 +76,3 @@ def read_json(text):
 ONLY_TOO_FAR = re.compile(
     r"headcount: warning: 11,172 classes are further than the back-test reaches: [^\n]*\n"
 )
-
-
-# What makes a process behave otherwise than in a plain shell.
-HIDDEN = (
-    "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "PYTHONWARNINGS",
-    "PYTHONIOENCODING",
-)  # fmt: skip
-
-
-def start(*argv, env=None, **options):
-    """Start the command as a process of its own."""
-    usual = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    words = [sys.executable, "-m", "headcount", *map(str, argv)]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(words, env=usual | (env or {}), **streams | options)
-
-
-def waiting_to_write(gate, tmp_path, env=None):
-    """Start a gate that waits for somebody to read gate.xml; return it and its scratch folder."""
-    pipe, scratch = tmp_path / "gate.xml", tmp_path / "scratch"
-    os.mkfifo(pipe)
-    scratch.mkdir()
-    process = start(*gate, "--junit", pipe, env={"TMPDIR": str(scratch)} | (env or {}))
-    deadline = time.monotonic() + 90
-    while not any(path.stat().st_size for path in scratch.glob(".headcount.*")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    return process, scratch

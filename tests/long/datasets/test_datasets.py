@@ -9,7 +9,7 @@ import headcount
 from headcount import Pilot, forecast, observe
 from headcount.datasets import load_hangul
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 import headcount
 from headcount.support.words import percent
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
