@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from headcount import Favorability, ParameterError
+from headcount.metrics import Top
 
 laws = st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=6).map(
     lambda rows: Favorability([p for p, _ in rows], [w for _, w in rows])
@@ -40,12 +41,12 @@ def test_right_for_tiny_p_and_huge_k(p):
 def test_errors_keep_their_digits():
     law = Favorability([1e-12, 1e-10], [0.5, 0.5])
     wrong = 1 - law.accuracy(2)
-    assert wrong == pytest.approx(0.5 * 1e-12 + 0.5 * 1e-10, rel=1e-5)
+    assert wrong == pytest.approx(0.5 * 1e-12 + 0.5 * 1e-10, rel=1e-5, abs=0)
 
 
 def test_small_accuracies_keep_theirs():
     law = Favorability([0.9], [1.0])
-    assert float(law.accuracy(31)) == pytest.approx(1e-30, rel=1e-12)
+    assert float(law.accuracy(31)) == pytest.approx(1e-30, rel=1e-12, abs=0)
 
 
 def test_atoms_at_both_ends():
@@ -83,7 +84,7 @@ def test_top_is_the_binomial_sum():
     for m in (1, 2, 5):
         for k in (1, 2, 5, 6, 50, 1000):
             expected = w @ binom.cdf(m - 1, k - 1, p) if k > m else 1.0
-            assert float(law.top(m, k)) == pytest.approx(expected, rel=1e-12)
+            assert float(law.top(m, k)) == pytest.approx(expected, rel=1e-12, abs=0)
     np.testing.assert_allclose(law.top(1, [2, 9, 300]), law.accuracy([2, 9, 300]), rtol=1e-12)
 
 
@@ -174,7 +175,9 @@ def test_cdf_reaches_the_level_at_its_quantile(law, level):
 
 
 def test_tiny_masses_are_not_lost():
-    assert float(Favorability([0.1, 0.5], [1.0, 1e-20]).cdf(0.6)) == pytest.approx(1e-20, rel=1e-9)
+    assert float(Favorability([0.1, 0.5], [1.0, 1e-20]).cdf(0.6)) == pytest.approx(
+        1e-20, rel=1e-9, abs=0
+    )
 
 
 def test_many_numbers_of_classes_at_once_give_what_single_ones_do():
@@ -189,3 +192,61 @@ def test_many_numbers_of_classes_at_once_give_what_single_ones_do():
 def test_impossible_numbers_of_classes_are_refused(k):
     with pytest.raises(ParameterError, match="number of classes"):
         Favorability([0.1], [1]).accuracy(k)
+
+
+def test_capacity_at_its_limits():
+    half = Favorability([0.5], [1.0])  # accuracy 2^-(k-1), exact in binary
+    assert half.capacity(1.0) == 1
+    assert half.capacity(0.5) == 2
+    assert [half.capacity(2.0**-n) for n in (2, 3, 10)] == [3, 4, 11]
+    assert half.capacity(2.0**-3 + 1e-13) == 4  # short by round-off alone
+    assert half.capacity(2.0**-3 + 1e-11) == 3
+    assert half.capacity(0.500001) == 1
+    assert Favorability([1e-300], [1.0]).capacity(0.5) == pytest.approx(
+        math.log(2) * 1e300, rel=1e-9
+    )
+    assert Favorability([1e-305], [1.0]).capacity(0.5) == math.inf
+    # The atom counts as reaching a target that it is short of by round-off.
+    assert Favorability([0.0, 0.5], [0.25, 0.75]).capacity(0.25 + 1e-13) == math.inf
+    assert Favorability([0.0, 0.5], [0.25, 0.75]).capacity(0.25 + 1e-9) < 60
+
+
+def test_capacity_of_the_best_few():
+    law = Favorability([0.5], [1.0])
+    # At most one of k - 1 rivals wins: k / 2^(k-1).
+    assert law.capacity(5 / 16, Top(2)) == 5
+    assert law.capacity(5 / 16 + 1e-6, Top(2)) == 4
+    assert law.capacity(1.0, Top(2)) == 2
+
+
+def test_weights_that_sum_to_one_are_kept_as_they_are():
+    kept = Favorability([0.1, 0.5], [0.3, 0.7 + 1e-14])
+    assert kept.weights.tolist() == [0.3, 0.7 + 1e-14]
+    scaled = Favorability([0.5, 0.1, 0.1, 0.9], [3, 1, 2, 0])
+    assert scaled.p.tolist() == [0.1, 0.5]
+    assert scaled.weights.tolist() == pytest.approx([0.5, 0.5], abs=0)
+    for array in (scaled.p, scaled.weights, scaled.log_u):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+def test_quantiles_reach_the_ends_and_levels_outside_are_refused():
+    law = Favorability([0.25, 0.75], [0.5, 0.5])  # U = 0.75, 0.25
+    assert law.quantile([0.0, 0.5, 0.5 + 1e-13, 0.5 + 1e-9, 1.0]).tolist() == [
+        0.25, 0.25, 0.25, 0.75, 0.75,
+    ]  # fmt: skip
+    assert law.quantile(1.0).shape == ()
+    # A sum of weights may end short of one by round-off: the last node is its quantile.
+    tenths = Favorability(np.linspace(0.1, 0.9, 9), np.full(9, 1 / 9))
+    assert float(tenths.quantile(1.0)) == pytest.approx(0.9)
+    for level in (-0.1, 1.1, math.nan):
+        with pytest.raises(ParameterError, match="quantile level"):
+            law.quantile(level)
+    assert float(law.cdf(1.0)) == 1.0
+
+
+def test_a_law_reads_well():
+    law = Favorability(np.linspace(0, 1, 1001), np.ones(1001))
+    assert repr(law) == "Favorability(1,001 nodes, two-class accuracy 0.500)"
+    assert law.reversed_auc == pytest.approx(0.5)
+    assert law.asymptote == pytest.approx(1 / 1001)

@@ -191,3 +191,34 @@ def test_top_of_half_a_trillion():
     half = n_rivals // 4
     # Half the rivals beat, half are drawn: as many above as below the middle, by symmetry.
     assert float(curve.top(half + 1, n_rivals // 2 + 1)) == pytest.approx(0.5, abs=1e-5)
+
+
+def test_median_rank_of_halves_and_of_those_just_short():
+    # Half of the probes are right: the median rank is one, though the weights sum up by round-off.
+    assert float(observe(Pilot.from_losses([0, 0, 0, 9, 9, 9], 10)).median_rank(10)) == 1
+    assert float(observe(Pilot.from_losses([0, 0, 9, 9, 9], 10)).median_rank(10)) == 10
+    assert float(observe(Pilot.from_losses([4], 10)).median_rank(10)) == 5
+    ranks = observe(Pilot.from_losses([0, 3, 9], 10)).median_rank([[1, 10]])
+    assert ranks.tolist() == [[1, 4]]
+
+
+def test_a_curve_knows_its_size_and_whether_it_is_exact():
+    plain = observe(Pilot.from_losses([0, 5], 10))
+    assert (plain.n_classes, plain.exact, plain.censored) == (10, True, False)
+    cut = observe(Pilot.from_losses([0, 5], 10, censored=[False, True]))
+    assert (cut.n_classes, cut.exact, cut.censored) == (10, False, True)
+    # Up to all classes: right for sure with none above, wrong for sure with five or nine.
+    assert cut.accuracy(10).tolist() == 0.5
+    lower, upper = cut.bounds([2])
+    assert lower.tolist() == pytest.approx([(1 + 0) / 2])
+    assert upper.tolist() == pytest.approx([(1 + 4 / 9) / 2])
+
+
+def test_shares_are_never_past_one():
+    rng = np.random.default_rng(5)
+    for n_probes in range(1, 60):
+        curve = observe(
+            Pilot.from_losses(np.zeros(n_probes, int), 5, labels=rng.integers(0, 5, n_probes))
+        )
+        assert (curve.accuracy([1, 2, 5]) <= 1).all()
+        assert (curve.mean_reciprocal_rank([1, 2, 5]) <= 1).all()

@@ -353,3 +353,29 @@ def test_area_is_the_two_class_accuracy_with_millions_of_tied_rows():
     ties[::7] = 5_000
     pilot = Pilot.from_losses(losses, 1_000_000, ties=ties)
     assert reversed_roc(pilot).auc == pytest.approx(float(observe(pilot).accuracy(2)), abs=1e-12)
+
+
+def test_corners_are_listed_once_and_start_and_end_the_curve():
+    curve = reversed_roc(Pilot.from_losses([0, 2, 4], 5, ties=[2, 0, 0]))
+    rate, share = curve.corners()
+    third = 1 / 3
+    # A ramp from 0 to 1/2 meets a jump of a third there; the last probe is never let in.
+    assert rate.tolist() == [0, 0.5, 0.5, 1]
+    assert share.tolist() == pytest.approx([0, third, 2 * third, 2 * third])
+    jump = reversed_roc(Pilot.from_losses([0], 5)).corners()
+    assert [values.tolist() for values in jump] == [[0, 0, 1], [0, 1, 1]]
+
+
+def test_of_censored_probes_the_curve_is_half_of_what_may_be():
+    curve = reversed_roc(Pilot.from_losses([1, 1], 5, censored=[True, False]))
+    assert curve.probe([0, 1], 0.5).tolist() == [0.5, 1]
+    assert curve.average([0.25, 0.3]).tolist() == [0, 0.75]
+    assert curve.auc == pytest.approx(0.75 * 0.75)
+    assert curve.limits[0].auc == pytest.approx(0.375) == curve.auc_bounds[0]
+
+
+def test_an_area_past_one_by_round_off_is_one():
+    for n in range(1, 200):
+        assert (
+            reversed_roc(Pilot.from_losses([0] * n, 5, labels=[i % 3 for i in range(n)])).auc <= 1
+        )

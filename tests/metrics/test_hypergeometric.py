@@ -176,3 +176,85 @@ def test_the_best_wrong_class_is_at_each_place_as_often_as_among_all_sets():
             np.testing.assert_allclose(chances, expected, atol=1e-15)
             found = hypergeometric.sum_over_places(values, rest, k)
             assert found == pytest.approx(values @ expected, abs=1e-15)
+
+
+# -- relative errors ------------------------------------------------------------------------------
+
+# Around the end of the table of Stirling errors, and on both sides of a half.
+MIDDLE = [(17, 9, 8), (34, 17, 16), (36, 18, 19), (60, 25, 31), (60, 50, 7), (200, 90, 160)]
+
+
+def near(value, rel):
+    """Compare by relative error alone: pytest would also take anything within 1e-12 of zero."""
+    return pytest.approx(value, rel=rel, abs=0)
+
+
+def exact(j, n, losses, m):
+    """Chance that j of m rivals out of n are among the losses; quick where losses are few."""
+    if j < 0 or j > losses or j > m or m - j > n - losses:
+        return Fraction(0)
+    if losses > m:
+        losses, m = m, losses  # the law is the same
+    ways = Fraction(math.comb(losses, j))
+    for i in range(j):
+        ways *= Fraction(m - i, n - i)
+    for i in range(losses - j):
+        ways *= Fraction(n - m - i, n - j - i)
+    return ways
+
+
+@pytest.mark.parametrize("n, losses, m", MIDDLE)
+def test_mass_has_all_digits(n, losses, m):
+    for j in range(max(0, m + losses - n), min(losses, m) + 1):
+        expected = exact(j, n, losses, m)
+        found = math.exp(hypergeometric.log_mass(j, n, losses, m))
+        assert found == near(float(expected), 2e-13)
+
+
+@pytest.mark.parametrize("step", [1, 3, 8, 9, 40])
+def test_chance_unbeaten_keeps_its_digits_over_small_and_large_gaps(step):
+    n, m = 2000, 3
+    losses = np.arange(0, n - m + 2, step)
+    expected = sum(exact(0, n, int(a), m) for a in losses) / len(losses)
+    found = hypergeometric.chance_unbeaten(losses, np.full(len(losses), 1 / len(losses)), n, m)
+    assert found == near(float(expected), 5e-14)
+
+
+def test_sums_of_many_equal_terms_lose_nothing():
+    many = 100_000
+    total = hypergeometric.chance_unbeaten(np.zeros(many, np.int64), np.full(many, 0.1), 5, 2)
+    assert total == near(many / 10, 1e-15)
+
+
+def exact_within(n, losses, m, top):
+    return sum(exact(j, n, losses, m) for j in range(top))
+
+
+@pytest.mark.parametrize("n, losses, m", [*MIDDLE, (10**9, 40, 3 * 10**8), (10**9, 30, 10**9 - 5)])
+def test_chance_within_of_more_is_the_sum_of_masses(n, losses, m):
+    for top in range(1, min(losses, m) + 2):
+        found = hypergeometric.chance_within(losses, n, m, top)
+        expected = float(exact_within(n, losses, m, top))
+        assert found == near(expected, 1e-11)
+
+
+def test_chance_within_of_half_a_million_follows_from_symmetry():
+    n, half = 1_000_000, 250_000
+    at_half = math.exp(hypergeometric.log_mass(half, n, n // 2, n // 2))
+    for top, expected in ((half, (1 - at_half) / 2), (half + 1, (1 + at_half) / 2)):
+        found = hypergeometric.chance_within(n // 2, n, n // 2, top)
+        assert found == near(expected, 1e-9)
+    assert hypergeometric.chance_within(n // 2, n, n // 2, half // 2) == 0.0
+    nearly_all = hypergeometric.chance_within(n // 2, n, n // 2, half + half // 2)
+    assert nearly_all == pytest.approx(1, abs=1e-12)
+
+
+def test_chances_of_many_probes_are_those_of_each():
+    losses, n, m, top = np.arange(31), 30, 12, 4
+    expected = [float(exact_within(n, a, m, top)) for a in range(31)]
+    chances = np.empty(31)
+    hypergeometric.fill_chances_within(losses, n, m, top, chances)
+    np.testing.assert_allclose(chances, expected, rtol=1e-12)
+    weights = np.arange(1.0, 32.0)
+    mean = hypergeometric.mean_chance_within(losses, weights, n, m, top)
+    assert mean == near(float(weights @ expected), 1e-13)
