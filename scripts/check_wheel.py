@@ -26,6 +26,7 @@ NEEDED = (
     "headcount/display/report/assets/page.js",
     "headcount/display/report/assets/style.css",
     "headcount/display/report/templates/page.html.j2",
+    "headcount/estimators/__init__.pyi",
     "headcount/estimators/auto/weights.npz",
 )
 

@@ -1,5 +1,9 @@
 """Names of methods: with options, one's own, and those that are none."""
 
+import importlib
+import inspect
+import pkgutil
+import subprocess
 import sys
 
 import numpy as np
@@ -7,8 +11,9 @@ import pytest
 
 import headcount
 from command_line import read_json
-from headcount import ParameterError, Pilot, forecast, simulate
+from headcount import ParameterError, Pilot, estimators, forecast, simulate
 from headcount.estimators import METHODS, Extrapolator, Kde, NoChange, ProbitNormal, resolve
+from headcount.estimators.registry import DEFAULT
 from headcount.questions.risk import forecast_risk
 
 OWN = '''
@@ -71,6 +76,43 @@ def own(tmp_path, monkeypatch):
     for name in set(sys.modules) - known:
         if name.split(".")[0] in ("mine", "kept", "lacking", "spoiled", "leaving"):
             del sys.modules[name]
+
+
+# -- the list of methods ---------------------------------------------------------------------------
+
+
+def test_every_method_is_on_the_list():
+    """A class that can be fitted, in any file of the room, is one that can be asked for by name."""
+    written = set()
+    for module in pkgutil.walk_packages(estimators.__path__, "headcount.estimators."):
+        things = vars(importlib.import_module(module.name)).values()
+        written |= {
+            thing
+            for thing in things
+            if isinstance(thing, type)
+            and issubclass(thing, Extrapolator)
+            and not inspect.isabstract(thing)
+        }
+    assert written == set(METHODS.values())
+    assert all(getattr(estimators, method.__name__) is method for method in written)
+    assert {method.__name__ for method in written} < set(estimators.__all__) <= set(dir(estimators))
+    assert {alias: method.alias for alias, method in METHODS.items()} == {a: a for a in METHODS}
+    assert DEFAULT in METHODS
+    with pytest.raises(AttributeError, match="'headcount.estimators' has no attribute"):
+        _ = estimators.Nearest
+
+
+@pytest.mark.parametrize(
+    "code, absent",
+    [
+        ("import headcount.estimators", ("numba", "sklearn", "torch", "cvxpy")),
+        ("from headcount.estimators import METHODS", ("torch", "cvxpy")),
+    ],
+)
+def test_what_is_not_asked_for_is_not_imported(code, absent):
+    shown = f"{code}\nimport sys\nprint([name for name in {absent} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 # -- names with options ----------------------------------------------------------------------------
@@ -219,7 +261,7 @@ def test_an_own_method_says_what_it_says(pilot, own, answer):
     words = ("forecast", pilot, "--classes", 1000, "--no-intervals", "--json", "--method")
     for name, expected in (("mine:Straight", 0.7), ("kept.mine:Steep:slope=0.2", 0.4)):
         found = read_json(answer(*words, name))
-        assert found["forecast"][0]["accuracy"] == pytest.approx(expected)
+        assert found["forecast"][0]["value"] == pytest.approx(expected)
         assert found["method"] == name
 
 

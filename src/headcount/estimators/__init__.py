@@ -1,46 +1,10 @@
-"""Methods that learn the law of favorability from a pilot, one a file."""
+"""Methods that learn the law of favorability from a pilot, one a file.
 
-from headcount.estimators.auto.auto import Auto
-from headcount.estimators.base import Extrapolator
-from headcount.estimators.baselines import (
-    BetaBinomial,
-    ExponentialInLog,
-    LogLinear,
-    NoChange,
-    PooledFalseMatch,
-)
-from headcount.estimators.cleanex.cleanex import CleaneX
-from headcount.estimators.cleanex.fast import CleaneXFast
-from headcount.estimators.exponential import Exponential
-from headcount.estimators.high_dimensional import HighDimensional
-from headcount.estimators.kde import Kde
-from headcount.estimators.polynomial import Polynomial, PolynomialPositive
-from headcount.estimators.probit_normal import ProbitNormal
-from headcount.estimators.pseudolikelihood import Pseudolikelihood
-from headcount.estimators.registry import METHODS, resolve
-from headcount.estimators.regression import Regression, SplineRegression
-from headcount.estimators.score_tail import ScoreTail
+They are listed once, in `__init__.pyi`.
+"""
 
-__all__ = [
-    "METHODS",
-    "Auto",
-    "BetaBinomial",
-    "CleaneX",
-    "CleaneXFast",
-    "Exponential",
-    "ExponentialInLog",
-    "Extrapolator",
-    "HighDimensional",
-    "Kde",
-    "LogLinear",
-    "NoChange",
-    "Polynomial",
-    "PolynomialPositive",
-    "PooledFalseMatch",
-    "ProbitNormal",
-    "Pseudolikelihood",
-    "Regression",
-    "ScoreTail",
-    "SplineRegression",
-    "resolve",
-]
+from headcount.support import lazy
+
+_homes = lazy.read_homes(__file__)
+__all__ = [*_homes]
+__getattr__, __dir__ = lazy.load_on_first_use(globals(), _homes)

@@ -4,61 +4,34 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib
 import inspect
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from sklearn.base import clone
 
+from headcount import estimators
 from headcount.errors import ParameterError
-from headcount.estimators.auto.auto import Auto
 from headcount.estimators.base import Extrapolator
-from headcount.estimators.baselines import (
-    BetaBinomial,
-    ExponentialInLog,
-    LogLinear,
-    NoChange,
-    PooledFalseMatch,
-)
-from headcount.estimators.cleanex.cleanex import CleaneX
-from headcount.estimators.cleanex.fast import CleaneXFast
-from headcount.estimators.exponential import Exponential
-from headcount.estimators.high_dimensional import HighDimensional
-from headcount.estimators.kde import Kde
-from headcount.estimators.polynomial import Polynomial, PolynomialPositive
-from headcount.estimators.probit_normal import ProbitNormal
-from headcount.estimators.pseudolikelihood import Pseudolikelihood
-from headcount.estimators.regression import Regression, SplineRegression
-from headcount.estimators.score_tail import ScoreTail
+from headcount.support import lazy
 
-METHODS: dict[str, type[Extrapolator]] = {
-    method.alias: method
-    for method in (
-        Auto,
-        ProbitNormal,
-        Kde,
-        Regression,
-        SplineRegression,
-        Exponential,
-        Pseudolikelihood,
-        HighDimensional,
-        Polynomial,
-        PolynomialPositive,
-        NoChange,
-        LogLinear,
-        ExponentialInLog,
-        PooledFalseMatch,
-        BetaBinomial,
-        ScoreTail,
-        CleaneX,
-        CleaneXFast,
-    )
-}
-DEFAULT = Auto.alias
+
+def _listed() -> dict[str, type[Extrapolator]]:
+    """Return the methods of the package's list by alias."""
+    homes = lazy.read_homes(estimators.__file__)
+    things = [
+        getattr(import_module(home), name) for name, home in homes.items() if home != __name__
+    ]
+    kinds = [kind for kind in things if kind is not Extrapolator]
+    return {kind.alias: kind for kind in kinds}
+
+
+METHODS = _listed()
+DEFAULT = "auto"
 LONGEST = 120
 
 
@@ -130,6 +103,7 @@ def name_of(method: str | Extrapolator) -> str:
 
     Examples
     --------
+    >>> from headcount.estimators import Kde
     >>> name_of(Kde(bandwidth="bcv")), name_of(Kde()), name_of("kde")
     ('kde:bandwidth=bcv', 'kde', 'kde')
     """
@@ -203,7 +177,7 @@ def _own_class(module: str, name: str) -> type[Extrapolator]:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # for good: workers of a back-test must find it, too
     try:
-        imported = importlib.import_module(module)
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         if f"{module}.".startswith(f"{error.name}."):
             raise ParameterError(
