@@ -98,7 +98,7 @@ def test_every_method_is_on_the_list():
     assert {method.__name__ for method in written} < set(estimators.__all__) <= set(dir(estimators))
     assert {alias: method.alias for alias, method in METHODS.items()} == {a: a for a in METHODS}
     assert DEFAULT in METHODS
-    with pytest.raises(AttributeError, match="'headcount.estimators' has no attribute"):
+    with pytest.raises(AttributeError, match="has no attribute 'Nearest'"):
         _ = estimators.Nearest
 
 

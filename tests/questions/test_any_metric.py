@@ -9,7 +9,15 @@ from scipy.special import ndtri
 import headcount
 from command_line import read_json
 from compared_pilots import two_systems
-from headcount import DataError, Forecast, ParameterError, UnsupportedError, forecast, observe
+from headcount import (
+    DataError,
+    Forecast,
+    ParameterError,
+    Pilot,
+    UnsupportedError,
+    forecast,
+    observe,
+)
 from headcount.estimators import ProbitNormal
 from headcount.metrics import ACCURACY, Top, resolve_metric
 from headcount.questions.gate import Baseline, Estimate, judge
@@ -49,12 +57,25 @@ def test_values_are_observed_up_to_the_pilot_and_those_of_the_same_law_beyond(pi
 
 def test_limits_hold_the_value_and_are_its_own(top, accuracy):
     lower, upper = top.interval(KS)
-    assert (lower <= top.value(KS)).all() and (top.value(KS) <= upper).all()
+    assert (lower <= top.value(KS) + 1e-12).all() and (top.value(KS) <= upper).all()
     # Among three classes the true one is among the best three, whatever the scores are.
     assert lower[:2].tolist() == upper[:2].tolist() == [1.0, 1.0]
     assert (lower[2:] < upper[2:]).all()
     own, other = upper - lower, np.subtract(*accuracy.interval(KS)[::-1])
     assert (own[3:6] < other[3:6]).all()  # nearer to one, so less uncertain
+
+
+@pytest.mark.parametrize("m", [3, 12])
+def test_limits_just_past_m_classes_are_not_wider_than_those_at_the_pilots_size(m):
+    """Among m + 1 classes next to nobody is beaten by m others; that must not look like doubt."""
+    losses = [0] * 180 + [2] * 10 + [m] * 6 + [m + 5] * 4
+    for pilot in (Pilot.from_losses(losses, 500), gaussian(150, sigma=0.5)):
+        result = forecast(pilot, classes=pilot.n_classes, metric=Top(m), method="no-change")
+        ks = np.arange(m, pilot.n_classes + 1)
+        lower, _ = result.interval(ks)
+        assert lower[0] == 1 and lower[1] > 0.98
+        alone, _ = result.uncertainty.band(result.value(ks), ks, 0.9)
+        np.testing.assert_allclose(lower, np.minimum.accumulate(alone), atol=5e-3)
 
 
 def test_the_standard_error_is_that_of_the_metric(pilot):

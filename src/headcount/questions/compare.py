@@ -507,7 +507,9 @@ def _leave_out(
         if own is None or not shares or half < LEAST_HALF:
             continue
         order = np.argsort(pilot.class_names, kind="stable")
-        inside = np.unique(np.geomspace(2, pilot.n_classes - 1, INSIDE).round().astype(np.int64))
+        last = pilot.n_classes - 1
+        first_uncertain = min(metric.certain + 1, last)
+        inside = np.unique(np.geomspace(first_uncertain, last, INSIDE).round().astype(np.int64))
         try:
             each = MetricJackknife(pilot, metric).without_one(inside)[order]
             fits = refits(

@@ -137,9 +137,13 @@ def log_odds_error(
 
     With every probe right (or wrong) there is no spread, and half a probe stands in.
     """
-    half = 0.5 / pilot.n_probes
-    values = np.clip(observed.value(k, metric), half, 1 - half)
-    binomial = np.sqrt(values * (1 - values) / pilot.n_probes)
+    half, measured = 0.5 / pilot.n_probes, observed.value(k, metric)
+    values = np.clip(measured, half, 1 - half)
+    # So near to one (or nought) that the spread is lost in round-off, but not there: limits take
+    # it as it is, and an error of half a probe would leave less than one probe behind it.
+    varies = (measured > ROUND_OFF) & (measured < 1 - ROUND_OFF)
+    shares = np.where(varies, measured, values)
+    binomial = np.sqrt(shares * (1 - shares) / pilot.n_probes)
     return np.where(error > TINY, error, binomial) / (values * (1 - values))
 
 
@@ -513,7 +517,9 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
     observed, half = observe(pilot), 0.5 / pilot.n_probes
     at_pilot = float(observed.value(n_classes, metric))
     middle = np.clip(at_pilot, half, 1 - half)
-    inside = np.unique(np.geomspace(2, n_classes, POINTS).round().astype(np.int64))
+    # Up to `certain` classes there is no error, and none that those beyond could be taken from.
+    first = min(metric.certain + 1, n_classes)
+    inside = np.unique(np.geomspace(first, n_classes, POINTS).round().astype(np.int64))
     spread, shared = standard_error(pilot, observed, inside, metric)
     error = log_odds_error(pilot, observed, inside, spread, metric)
     reach = np.log(np.maximum(grid / n_classes, 1.0))
