@@ -1,20 +1,19 @@
 """What intervals learn about errors: recovered from errors that follow a known model."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from bench_tools import Choosy
-from experiments import app
 from experiments.coverage import calibration, calibration_fit, records
 from experiments.problems.families import HELD_OUT, TRAINING
 from experiments.runner import JOURNAL, Settings
 from headcount import DataError, ParameterError, simulate
 from headcount.estimators import METHODS, NoChange, ProbitNormal
-from headcount.uncertainty.error_model import MODEL, ErrorModel
+from headcount.uncertainty.error_model import ErrorModel
 
 TRUE = ErrorModel(
     growth=1.4,
@@ -198,18 +197,3 @@ def test_too_few_usable_problems_are_told(tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, "choosy", Choosy)  # every pilot has the class it refuses
     with pytest.raises(DataError, match=r"only 0 problems .* class 0 is not to my taste"):
         calibration.calibration(Settings(tmp_path), **WORDS | {"method": "choosy"}, **TINY)
-
-
-def test_command(capsys, tmp_path):
-    pytest.importorskip("torch")
-    words = ["calibration", "--problems", "13", "--held-out", "3", "--jobs", "1"]
-    words += ["--method", NoChange.alias, "--output", str(tmp_path)]
-    assert app.main(words) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert "MODEL = ErrorModel(" in out and "held out" in out
-    found = json.loads((tmp_path / "calibration.json").read_text())
-    assert found["details"]["text"] in out
-    assert found["details"]["model"].keys() == asdict(MODEL).keys()
-    assert (tmp_path / "calibration.png").stat().st_size > 1000
-    assert (tmp_path / "calibration.csv").read_text().startswith("family,setting,")

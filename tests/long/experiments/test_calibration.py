@@ -1,11 +1,14 @@
 """Constants of the error model are recovered from errors that follow it."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
+from experiments import app
 from experiments.coverage import calibration, calibration_fit
+from headcount.estimators import NoChange
 from headcount.uncertainty.error_model import MODEL, ErrorModel
 
 TRUE = ErrorModel(
@@ -105,3 +108,18 @@ def test_constants_of_a_stated_error_are_recovered():
     held = {"MODEL": MODEL, "replace": replace}
     exec(calibration_fit.as_code(model, apart, are_stated=True), held)
     assert held["STATED_MODEL"].stated == pytest.approx(model.stated, rel=0.01)
+
+
+def test_command(capsys, tmp_path):
+    pytest.importorskip("torch")
+    words = ["calibration", "--problems", "13", "--held-out", "3", "--jobs", "1"]
+    words += ["--method", NoChange.alias, "--output", str(tmp_path)]
+    assert app.main(words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "MODEL = ErrorModel(" in out and "held out" in out
+    found = json.loads((tmp_path / "calibration.json").read_text())
+    assert found["details"]["text"] in out
+    assert found["details"]["model"].keys() == asdict(MODEL).keys()
+    assert (tmp_path / "calibration.png").stat().st_size > 1000
+    assert (tmp_path / "calibration.csv").read_text().startswith("family,setting,")
