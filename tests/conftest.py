@@ -116,15 +116,44 @@ def browser():
 def result():
     with pytest.warns(headcount.ExtrapolationWarning):
         return headcount.forecast(
-            report_pages.make_pilot(), classes=[200, 5000], method="probit-normal", n_jobs=1
+            report_pages.make_pilot(),
+            classes=[200, 5000],
+            method="probit-normal",
+            n_jobs=1,
+            other_methods=True,
         )
 
 
 @pytest.fixture(scope="session")
-def pages(result, tmp_path_factory):
-    """One page of each kind."""
+def top_five():
+    with pytest.warns(headcount.ExtrapolationWarning):
+        return headcount.forecast(
+            report_pages.make_pilot(),
+            classes=[200, 5000],
+            metric="top-5",
+            method="probit-normal",
+            n_jobs=1,
+            other_methods=True,
+        )
+
+
+@pytest.fixture(scope="session")
+def top_pages():
+    """A comparison and back-tests of the chance to be among the best five."""
+    systems = {"old": report_pages.make_pilot(0.8), "new": report_pages.make_pilot()}
+    with pytest.warns(headcount.ExtrapolationWarning):
+        comparison = headcount.compare(
+            systems, [200], metric="top-5", method="probit-normal", n_jobs=1
+        )
+    backtest = headcount.backtest(systems["new"], metric="top-5", method="probit-normal", repeats=3)
+    return comparison, [backtest]
+
+
+@pytest.fixture(scope="session")
+def pages(result, top_five, top_pages, tmp_path_factory):
+    """One page of each kind, of accuracy and of the chance to be among the best five."""
     folder = tmp_path_factory.mktemp("pages")
-    result.save(folder / "forecast.html", other_methods=True)
+    result.save(folder / "forecast.html")
     with pytest.warns(headcount.ExtrapolationWarning):
         found = headcount.compare(
             {report_pages.SCRIPT: report_pages.make_pilot(), "=old": report_pages.make_pilot(0.8)},
@@ -136,6 +165,9 @@ def pages(result, tmp_path_factory):
     pilot = report_pages.make_pilot()
     tests = [headcount.backtest(pilot, method=m, repeats=3) for m in ("no-change", "pooled-fmr")]
     write_report(folder / "backtest.html", tests, pilot=pilot)
+    top_five.save(folder / "top-forecast.html")
+    write_report(folder / "top-comparison.html", top_pages[0])
+    write_report(folder / "top-backtest.html", top_pages[1], pilot=pilot)
     return folder
 
 

@@ -7,22 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 import headcount
 import report_pages
-from headcount import Favorability, Forecast, Observed
+from headcount import Favorability, Forecast
 from headcount.checks import CHECKS
 from headcount.checks.advice import ADVICE
 from headcount.display.report import write_report
-from headcount.display.report.embedding import MOST_ROWS, as_law, as_table
+from headcount.display.report.page_data import row_classes
 from headcount.errors import MissingExtraError, ParameterError
-from headcount.pilot.losses import LossTable
-from headcount.support.words import named, percent
+from headcount.support.words import named, percent, percent_range
 
 ROOT = Path(__file__).parents[2]
-LADDER = np.unique(np.geomspace(2, 1e9, 60).round())
 
 
 class Text(HTMLParser):
@@ -244,7 +240,8 @@ def test_the_data_hold_the_answer(result, page):
     held = report_pages.embedded(page)
     assert held["answer"] == result.to_dict()
     assert held["kind"] == "forecast"
-    assert [(one["method"], one["shown"]) for one in held["series"]] == [("probit-normal", True)]
+    shown = [(series["method"], series["shown"]) for series in held["series"]]
+    assert shown == [("probit-normal", True), *((name, False) for name in result.others)]
 
 
 def test_other_methods_are_hidden_at_first(pages):
@@ -253,54 +250,137 @@ def test_other_methods_are_hidden_at_first(pages):
     assert {one["method"] for one in held["series"]} >= {"probit-normal", "exponential"}
 
 
-@settings(max_examples=20)
-@given(st.integers(0, 2**32 - 1), st.floats(-12, -0.5), st.floats(0.3, 4))
-def test_a_long_law_is_thinned_without_being_seen(seed, middle, spread):
-    rng = np.random.default_rng(seed)
-    p = np.minimum(10 ** rng.normal(middle, spread, MOST_ROWS + 500), 1.0)
-    law = Favorability(np.append(p, [0.0, 1.0]), rng.random(len(p) + 2))
-    held = as_law(law)
-    thin = Favorability(held["p"], held["weights"])
-    assert np.abs(thin.accuracy(LADDER) - law.accuracy(LADDER)).max() < 1e-6
-    assert abs(thin.asymptote - law.asymptote) < 1e-9
+def test_rows_are_those_of_the_forecast_at_numbers_that_depend_on_the_sizes_alone(result, page):
+    series = report_pages.embedded(page)["series"]
+    rows = series[0]["curve"]
+    classes = np.array(rows["classes"])
+    assert classes[0] == 1 and 10**9 <= classes[-1] < 1.1e9
+    assert {result.n_classes, result.n_classes + 1} <= set(rows["classes"])
+    table = result.table(classes)
+    for name in ("value", "lower", "upper"):
+        np.testing.assert_allclose(rows[name], getattr(table, name), rtol=1e-11, atol=1e-12)
+    assert rows["region"] == table.region.tolist()
+    assert [rows["classes"][row] for row in rows["pieces"]] == [1, 2, result.n_classes + 1]
+    assert all(other["curve"]["classes"] == rows["classes"] for other in series)
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 2**32 - 1), st.floats(0.2, 3))
-def test_a_long_table_of_losses_is_thinned_without_being_seen(seed, spread):
-    rng = np.random.default_rng(seed)
-    rivals = 3_000_000
-    drawn = np.minimum(10 ** rng.normal(4, spread, 20_000), rivals)
-    losses = np.unique(drawn.astype(np.int64))
-    assume(len(losses) > MOST_ROWS)
-    weights = rng.random(len(losses))
-    free = np.zeros(len(losses), bool)
-    full = Observed(LossTable(losses, weights / weights.sum(), free, rivals))
-    held = as_table(full)
-    rows = len(held["losses"])
-    thin = Observed(
-        LossTable(np.array(held["losses"]), np.array(held["weights"]), np.zeros(rows, bool), rivals)
+def test_other_methods_have_what_was_measured_and_their_own_forecast(result, page):
+    other = report_pages.embedded(page)["series"][1]
+    name, rows = other["name"], other["curve"]
+    law = headcount.estimators.resolve(name, 0).fit(report_pages.make_pilot()).law((200, 5000))
+    classes, value = np.array(rows["classes"]), np.array(rows["value"])
+    inside = classes <= result.n_classes
+    np.testing.assert_allclose(value[inside], result.value(classes[inside]), atol=1e-11)
+    np.testing.assert_allclose(value[~inside], law.value(classes[~inside]), atol=1e-11)
+    assert np.abs(value - result.value(classes)).max() > 0.001
+    assert "lower" not in rows and other["supported"] is None
+
+
+@pytest.mark.parametrize(("n_classes", "certain"), [(2, 1), (40, 5), (40, 50), (10**6, 3000)])
+def test_rows_reach_as_far_as_can_be_asked_and_told(n_classes, certain):
+    rows = row_classes(n_classes, certain, [2, 10**12])
+    assert rows[0] == 1 and 10**12 <= rows[-1] < 1.1e12
+    assert (np.diff(rows) > 0).all()
+    for start in (certain, n_classes):
+        assert {start, start + 1} <= set(rows.tolist())
+    beyond = rows[rows > certain].astype(float)
+    assert (np.diff(beyond) <= 0.052 * beyond[:-1] + 1).all()
+    assert row_classes(10**6, 1, [5])[-1] >= 10**10  # capacities are told up to there
+    assert set(row_classes(n_classes, certain, [5]).tolist()) <= set(rows.tolist())
+    assert len(rows) < 8000
+
+
+# -- any metric ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def top_page(top_five, tmp_path_factory):
+    path = tmp_path_factory.mktemp("top") / "report.html"
+    top_five.save(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_page_shows_the_metric_of_its_forecast(top_five, top_page):
+    read = Text(top_page)
+    value, size = float(top_five.value(5000)), top_five.n_classes
+    assert top_five.metric.name == "top-5"
+    measured = top_five.metric.write(float(top_five.value(size)))
+    for text in (
+        "Forecast of top-5 accuracy",
+        f"Measured: {measured} on a pilot of 40 classes",
+        f"At 5,000 classes: {percent(value)} (90% interval",
+        "find the right class among the best 5.",
+        "Top-5 accuracy as classes are added",
+        "Top-5 accuracy: 100% where all probes find the right class among the best 5. "
+        "Top-5 error rate: what is missing to 100%.",
+        "Top-5 accuracy against number of classes",
+        f"Top-5 accuracy {measured} among all 40 classes",
+        f"{percent(float(top_five.accuracy(size)))} among all 40 classes,",
+    ):
+        assert text in read.text
+    assert "metric='top-5'" in read.text
+
+
+def test_the_table_of_a_page_has_the_rows_of_the_forecast(top_five, top_page):
+    curve = top_five.table([2, 5, 10, 20, 40, 50, 100, 200, 500, 1000, 2000, 5000])
+    cells = re.findall(r"<t[dh](?: [^>]*)?>(.*?)</t[dh]>", top_page.split("<details")[1], re.S)
+    width, others = len(curve.titles(0.9)), len(top_five.others)
+    wanted = [*curve.titles(0.9)[:-1], "source", *(f"by {name}" for name in top_five.others)]
+    assert cells[: width + others] == wanted
+    for place, row in enumerate(curve.cells(), 1):
+        start = place * (width + others)
+        assert cells[start : start + width] == row
+    other = next(iter(top_five.others))
+    assert cells[-others] == top_five.metric.write(
+        float(top_five.others[other].value(5000, top_five.metric))
     )
-    k = LADDER[rivals >= LADDER]
-    assert np.abs(thin.accuracy(k) - full.accuracy(k)).max() < 1e-6
-    assert rows < len(losses)
 
 
-def test_censored_probes_count_half():
-    pilot = headcount.Pilot.from_losses(
-        [0, 1, 3, 5], n_classes=9, censored=[False, False, False, True]
+def test_what_knows_accuracy_only_is_no_other_method_of_another_metric(result, top_five):
+    assert "high-dimensional" in result.others
+    for law in top_five.others.values():
+        assert isinstance(law, Favorability)
+
+
+def test_the_data_say_what_the_metric_is(top_five, top_page):
+    data = report_pages.embedded(top_page)
+    assert data["answer"] == top_five.to_dict()
+    assert data["schema"] == data["answer"]["schema"] == 2
+    assert data["metric"]["name"] == data["answer"]["metric"] == "top-5"
+    guess = dict(zip(data["guess"]["classes"], data["guess"]["value"], strict=True))
+    assert (guess[1], guess[5], guess[6], guess[40]) == (1, 1, pytest.approx(5 / 6), 0.125)
+
+
+def test_comparisons_and_backtests_show_their_metric(pages, top_pages):
+    comparison, backtest = (
+        Text((pages / f"top-{name}.html").read_text(encoding="utf-8")).text
+        for name in ("comparison", "backtest")
     )
-    seen = headcount.observe(pilot)
-    held = as_table(seen)
-    rows = len(held["losses"])
-    table = LossTable(
-        np.array(held["losses"]),
-        np.array(held["weights"]),
-        np.zeros(rows, bool),
-        pilot.n_classes - 1,
-    )
-    k = np.arange(2, 10)
-    assert Observed(table).accuracy(k) == pytest.approx(seen.accuracy(k))
+    systems, tests = top_pages
+    assert "in top-5 accuracy" in comparison
+    assert "classes top-5 accuracy of first of second first ahead by" in comparison
+    for forecast in systems.forecasts.values():
+        value = percent(float(forecast.value(200)))
+        assert f" {value} ({percent_range(*forecast.interval(200))}) " in comparison
+        assert value != percent(float(forecast.accuracy(200)))
+    assert "Back-test of top-5 accuracy" in backtest
+    assert f"Among all 40 classes, {tests[0].metric.describe(tests[0].observed)}." in backtest
+    assert f"Top-5 accuracy {percent(tests[0].observed)} among all 40 classes" in backtest
+
+
+def test_the_command_line_makes_pages_of_any_metric(run, files, tmp_path):
+    out = tmp_path / "out.html"
+    quick = ("--method", "probit-normal", "--metric", "top-3", "--report", out)
+    for command in (
+        ("forecast", files[0], "--classes", "200", "--no-intervals", "--json"),
+        ("compare", *files, "--classes", "200"),
+        ("backtest", files[0], "--repeats", "2"),
+    ):
+        assert run(*command, *quick)[0] == 0
+        text, shown = command_in(out)
+        assert "--metric top-3" in shown
+        assert report_pages.embedded(text)["metric"]["label"] == "top-3 accuracy"
+        assert "op-3 accuracy" in Text(text).text
 
 
 # -- the command line ------------------------------------------------------------------------------

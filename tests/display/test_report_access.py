@@ -55,7 +55,7 @@ def test_the_keyboard_reaches_everything_in_order(visit):
         assert visible, name
         seen.append(name)
     order = [
-        "A", "ask-k", "ask-slider", "ask-target", "series-0", "series-1", "measure-accuracy", "axis-log", "curve-csv",
+        "A", "ask-k", "ask-slider", "ask-target", "series-0", "series-1", "measure-value", "axis-log", "curve-csv",
         "curve-svg", "SUMMARY", "ask-tolerance", "backtest-csv", "backtest-svg", "copy-code",
         "data-json",
     ]  # fmt: skip

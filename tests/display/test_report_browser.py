@@ -10,9 +10,11 @@ import pytest
 import headcount
 import report_pages
 from headcount import Favorability, Observed
+from headcount.curves.curve import Curve
 from headcount.curves.predicted import PredictedCurve
 from headcount.display.plots.style import error_ticks, share_ticks, short_share
-from headcount.display.report.embedding import as_law, as_table
+from headcount.display.report.page_data import curve_data, row_classes
+from headcount.metrics import ACCURACY, Top
 from headcount.pilot.losses import LossTable
 from headcount.support.words import (
     about,
@@ -29,9 +31,10 @@ pytestmark = report_pages.NEEDS_BROWSER
 # -- it answers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("metric", ["", "top-"])
 @pytest.mark.parametrize("name", ["forecast", "comparison", "backtest"])
-def test_opens_from_disk_without_a_word_or_a_request(visit, name):
-    page = visit(name)
+def test_opens_from_disk_without_a_word_or_a_request(visit, name, metric):
+    page = visit(metric + name)
     page.mouse.move(500, 700)
     for box in page.locator("input[type=checkbox]").all():
         box.click()
@@ -50,7 +53,8 @@ def test_the_field_for_k_gives_what_the_forecast_gives(visit, result, k):
         f"At {k:,} classes: {percent(float(result.accuracy(k)))} "
         f"({measured}90% interval {percent_range(lower, upper)})."
     )
-    value, limits = page.evaluate("(k) => [accuracyAt(all[0], k), limitsAt(all[0], k)]", k)
+    curve = "all[0].curve"
+    value, limits = page.evaluate(f"(k) => [valueAt({curve}, k), limitsAt({curve}, k)]", k)
     assert value == pytest.approx(float(result.accuracy(k)), abs=1e-9)
     assert limits == pytest.approx([lower, upper], abs=1e-3)
 
@@ -58,7 +62,7 @@ def test_the_field_for_k_gives_what_the_forecast_gives(visit, result, k):
 def test_limits_on_the_page_never_rise(visit, result):
     page = visit(fresh=False)
     ks = np.unique(np.concatenate([np.arange(2, 200), np.geomspace(200, 1e9, 300).round()]))
-    told = np.array(page.evaluate("(ks) => ks.map((k) => limitsAt(all[0], k))", ks.tolist()))
+    told = np.array(page.evaluate("(ks) => ks.map((k) => limitsAt(all[0].curve, k))", ks.tolist()))
     assert (np.diff(told, axis=0) <= 1e-12).all()
     np.testing.assert_allclose(told.T, result.interval(ks), rtol=0, atol=1e-3)
 
@@ -79,15 +83,20 @@ def test_a_number_that_makes_no_sense_is_refused(visit, text):
     assert page.get_attribute("#ask-k", "aria-invalid") == "true"
 
 
+CAPACITY = "(t) => [capacityOf(all[0].curve, t), ...capacityLimits(all[0].curve, t)]"
+
+
 @pytest.mark.parametrize("target", [0.9, 0.8, 0.61, 0.3, 0.05])
 def test_the_field_for_the_target_gives_the_capacity(visit, result, target):
     page = visit(fresh=False)
     page.fill("#ask-target", f"{100 * target:g}")
     low, high = result.capacity_interval(target)
-    told = page.evaluate("(t) => [capacityOf(all[0], t), ...capacityLimits(all[0], t)]", target)
-    assert told[0] == result.capacity(target)
+    told = page.evaluate(CAPACITY, target)
+    past = 10_000 * result.n_classes  # past that a capacity is no longer told
+    capacity = result.capacity(target)
+    assert told[0] > past if capacity > past else told[0] == capacity
     assert told[1] == pytest.approx(low, rel=0.01, abs=1)
-    assert told[2] == (high if math.isinf(high) else pytest.approx(high, rel=0.01, abs=1))
+    assert told[2] > past if high > past else told[2] == pytest.approx(high, rel=0.01, abs=1)
     held = describe_capacity(result.capacity(target), result.n_classes)
     assert shown(page, "answer-target").startswith(
         f"It stays at or above {percent(target)} up to {held}"
@@ -143,9 +152,9 @@ def test_the_page_switches_to_error_rates_and_back(visit, result):
     page.fill("#ask-target", "80")
     before = [shown(page, name) for name in ("answer-k", "answer-target", "curve-title")]
     assert page.evaluate(TICKS)[-1] == "100%"
-    page.focus("#measure-accuracy")
+    page.focus("#measure-value")
     page.keyboard.press("ArrowRight")
-    assert page.is_checked("#measure-error")
+    assert page.is_checked("#measure-loss")
     lower, upper = (float(limit) for limit in result.interval(5000))
     wrong = percent(1 - float(result.accuracy(5000)))
     within = percent_range(1 - upper, 1 - lower)
@@ -165,7 +174,7 @@ def test_the_page_switches_to_error_rates_and_back(visit, result):
     page.fill("#ask-target", "100")
     assert shown(page, "answer-target") == "Give a percentage from 0, below 100."
     page.fill("#ask-target", "20")
-    page.check("#measure-accuracy")
+    page.check("#measure-value")
     assert [shown(page, n) for n in ("answer-k", "answer-target", "curve-title")] == before
     assert page.input_value("#ask-target") == "80"
 
@@ -173,7 +182,7 @@ def test_the_page_switches_to_error_rates_and_back(visit, result):
 def test_a_page_may_open_with_error_rates(visit, pages, result):
     result.save(pages / "wrong.html", error_rate=True)
     page = visit("wrong")
-    assert page.is_checked("#measure-error")
+    assert page.is_checked("#measure-loss")
     assert "error rate" in shown(page, "answer-k") and "error rate" in shown(page, "answer-target")
     assert "error_rate=True" in shown(page, "code")
 
@@ -182,7 +191,7 @@ def test_a_page_of_backtests_has_the_switch_too(visit):
     page = visit("backtest")
     words = page.locator("#backtest svg").first.get_attribute
     assert words("aria-label").startswith("Accuracy of all classes as forecast from fewer. ")
-    page.check("#measure-error")
+    page.check("#measure-loss")
     assert words("aria-label").startswith("Error rate of all classes as forecast from fewer. ")
 
 
@@ -196,7 +205,7 @@ def test_where_no_error_was_measured_the_caption_says_why_there_is_no_line(visit
     made.save(pages / "right.html")
     page = visit("right")
     assert page.locator("#zero-note").is_hidden()
-    page.check("#measure-error")
+    page.check("#measure-loss")
     assert page.locator("#zero-note").is_visible()
     assert "0% at 20 measured" in page.locator("#curve svg").first.get_attribute("aria-label")
     assert visit("forecast").locator("#zero-note").is_hidden()
@@ -219,9 +228,22 @@ def test_axes_are_as_in_python(visit):
     assert page.evaluate("(v) => v.map(shortShare)", rungs) == [short_share(v) for v in rungs]
 
 
-GOOD = """([series, error]) => {
+def rows_of(curve, n_classes, metric=ACCURACY):
+    """The rows of a law, or of what was observed, as a page holds them."""
+    classes = row_classes(n_classes, metric.certain, [])
+    if isinstance(curve, Observed):
+        classes = classes[classes <= n_classes]
+    region = np.where(classes <= n_classes, "observed", "forecast")
+    return curve_data(
+        Curve(classes, curve.value(classes, metric), region, quantity=metric),
+        n_classes,
+        metric.certain,
+    )
+
+
+GOOD = """([series, loss]) => {
   const drawing = drawCurve([series], { k: null, target: null, last: 1000 },
-    { width: 800, log: true, error, colours: ON_PAPER });
+    { width: 800, log: true, loss, colours: ON_PAPER });
   const texts = (name) => [...drawing.querySelectorAll(`[aria-label="${name}"] text`)].map((t) => t.textContent);
   return [texts("y-axis tick label"), drawing.querySelectorAll('[aria-description=chance] path').length];
 }"""
@@ -232,10 +254,12 @@ def test_the_axis_fits_the_curve_and_chance_is_left_out_where_it_does_not_matter
 
     def drawn(p, error=False):
         series = {
-            "index": 0, "name": "a", "method": "a", "limits": None, "supported": None,
-            "pilot": {"n_classes": 10, "losses": [0], "weights": [1]},
-            "law": as_law(Favorability([p], [1.0])),
+            "index": 0, "name": "a", "method": "a", "supported": None, "n_classes": 10,
+            "curve": rows_of(Favorability([p], [1.0]), 10),
         }  # fmt: skip
+        curve = series["curve"]
+        pairs = zip(curve["region"], curve["value"], strict=True)
+        curve["value"] = [1 if region == "observed" else value for region, value in pairs]
         return page.evaluate(GOOD, [series, error])
 
     assert drawn(2e-5) == [["98%", "98.5%", "99%", "99.5%", "100%"], 0]
@@ -286,36 +310,122 @@ def test_numbers_read_as_in_python(visit):
     assert said == [describe_capacities(*both, 100) for both in ends]
 
 
-def test_a_large_pilot_is_averaged_as_in_python(visit):
+VALUES = "([curve, ks]) => ks.map((k) => valueAt(curve, k))"
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, Top(5)], ids=str)
+@pytest.mark.parametrize("rivals", [30, 300, 20_000, 5_000_000])
+def test_what_a_pilot_says_of_any_number_of_classes_is_read_off_its_rows(visit, rivals, metric):
     rng = np.random.default_rng(4)
-    for rivals in (300, 20_000, 5_000_000):
-        losses = np.unique(np.append((rivals ** rng.random(400)).astype(np.int64), [0, rivals]))
-        weights = rng.random(len(losses))
-        free = np.zeros(len(losses), bool)
-        seen = Observed(LossTable(losses, weights / weights.sum(), free, rivals))
-        k = np.unique(np.geomspace(2, rivals + 1, 50).round())
-        pilot = {"n_classes": rivals + 1, **as_table(seen)}
-        told = visit(fresh=False).evaluate(
-            "([pilot, ks]) => ks.map((k) => observedAccuracy(pilot, k))", [pilot, k.tolist()]
-        )
-        assert told == pytest.approx(seen.accuracy(k), abs=1e-10, rel=1e-8)
+    losses = np.unique(np.append((rivals ** rng.random(100)).astype(np.int64), [0, rivals]))
+    weights = rng.random(len(losses))
+    free = np.zeros(len(losses), bool)
+    observed = Observed(LossTable(losses, weights / weights.sum(), free, rivals))
+    k = np.unique(np.geomspace(2, rivals + 1, 150).round())
+    curve = rows_of(observed, rivals + 1, metric)
+    told = np.array(visit(fresh=False).evaluate(VALUES, [curve, k.tolist()]))
+    np.testing.assert_allclose(told, observed.value(k, metric), rtol=1e-5, atol=1e-7)
 
 
-def test_any_law_is_computed_as_in_python(visit):
-    page, k = visit(fresh=False), np.unique(np.geomspace(2, 1e12, 80).round())
-    pilot = {"n_classes": 1, "losses": [0], "weights": [1]}
-    laws = [
-        Favorability([0.0, 1e-15, 1e-9, 1e-4, 0.3, 1.0], [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]),
-        Favorability([1e-13], [1.0]),
-        Favorability([0.2, 0.5], [0.5, 0.5]),
-        PredictedCurve.sample(lambda k: 1 / (1 + np.log10(k)), [1000]),
-    ]
-    for law in laws:
-        series = {"pilot": pilot, "law": as_law(law), "limits": None}
-        told = page.evaluate(
-            "([one, ks, ts]) => [ks.map((k) => accuracyAt(one, k)), ts.map((t) => capacityOf(one, t))]",
-            [series, k.tolist(), [0.99, 0.5, 0.31, 0.05]],
-        )
-        assert told[0] == pytest.approx(law.accuracy(k), rel=1e-9, abs=0)
-        for held, target in zip(told[1], [0.99, 0.5, 0.31, 0.05], strict=True):
-            assert held == pytest.approx(law.capacity(target), rel=1e-9)
+LAWS = [
+    Favorability([0.0, 1e-15, 1e-9, 1e-4, 0.3, 1.0], [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]),
+    Favorability([1e-13], [1.0]),
+    Favorability([0.001], [1.0]),
+    Favorability([0.2, 0.5], [0.5, 0.5]),
+]
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, Top(5), Top(50)], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 40, 700])
+def test_any_law_is_read_off_its_rows(visit, n_classes, metric):
+    page, k = visit(fresh=False), np.unique(np.geomspace(2, 1e9, 120).round())
+    targets = [0.99, 0.52, 0.31, 0.05]
+    for law in LAWS:
+        curve = rows_of(law, n_classes, metric)
+        told = np.array(page.evaluate(VALUES, [curve, k.tolist()]))
+        value = law.value(k, metric)
+        np.testing.assert_allclose(told, value, rtol=0, atol=1e-6)
+        # Two digits of what is left to one or to nothing are read, if it is not next to nothing.
+        left = np.minimum(value, 1 - value)
+        np.testing.assert_allclose(told[left > 1e-4], value[left > 1e-4], rtol=1e-3)
+        counts = page.evaluate("([c, ts]) => ts.map((t) => capacityOf(c, t))", [curve, targets])
+        for count, target in zip(counts, targets, strict=True):
+            capacity = law.capacity(target, metric)
+            capacity = math.inf if capacity >= 1e9 else capacity
+            assert count == pytest.approx(capacity, rel=1e-6)
+
+
+def test_a_curve_without_a_law_is_read_off_its_rows(visit):
+    page, k = visit(fresh=False), np.unique(np.geomspace(2, 1e9, 300).round())
+    curves = {lambda k: 1 / (1 + np.log10(k)): 1e-5, lambda k: np.exp(-np.log10(k) / 3): 1e-5}
+    curves[lambda k: np.clip(1 - np.log10(k) / 6, 0, 1)] = 5e-4  # where it bends
+    for predict, most in curves.items():
+        law = PredictedCurve.sample(predict, [1000])
+        told = np.array(page.evaluate(VALUES, [rows_of(law, 40), k.tolist()]))
+        assert np.abs(told - law.value(k)).max() < most
+        assert (np.diff(told) <= 1e-12).all() and told.min() >= 0
+
+
+# -- any metric ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 5, 6, 17, 40, 41, 43, 200, 5000, 123_456, 20_000_000])
+def test_a_page_of_another_metric_gives_what_its_forecast_gives(visit, top_five, k):
+    page = visit("top-forecast", fresh=False)
+    page.fill("#ask-k", str(k))
+    value = float(top_five.value(k))
+    measured = "measured, " if k <= top_five.n_classes else ""
+    within = percent_range(*map(float, top_five.interval(k)))
+    assert shown(page, "answer-k").startswith(
+        f"At {k:,} classes: {percent(value)} ({measured}90% interval {within})."
+    )
+    assert page.evaluate("(k) => valueAt(all[0].curve, k)", k) == pytest.approx(value, abs=1e-8)
+    other, law = next(iter(top_five.others.items()))
+    if k > top_five.n_classes:
+        told = page.evaluate("(k) => valueAt(all[1].curve, k)", k)
+        assert page.evaluate("all[1].name") == other
+        assert told == pytest.approx(float(law.value(k, top_five.metric)), abs=1e-8)
+
+
+@pytest.mark.parametrize("target", [1.0, 0.9, 0.61, 0.3])
+def test_a_page_of_another_metric_gives_its_capacity(visit, top_five, target):
+    page = visit("top-forecast", fresh=False)
+    page.fill("#ask-target", f"{100 * target:g}")
+    capacity = top_five.capacity(target)
+    assert page.evaluate(CAPACITY, target)[0] == capacity
+    words = describe_capacity(capacity, top_five.n_classes)
+    assert shown(page, "answer-target").startswith(
+        f"It stays at or above {percent(target)} up to {words}"
+    )
+
+
+def test_a_page_of_another_metric_names_it_everywhere(visit, top_five):
+    page = visit("top-forecast")
+    assert shown(page, "curve-title") == "Top-5 accuracy as classes are added"
+    words = page.locator("#curve svg").first.get_attribute
+    assert words("aria-label").startswith("Top-5 accuracy against number of classes. ")
+    labels = "#curve [aria-label='y-axis label']"
+    assert "Top-5 accuracy" in page.locator(labels).text_content()
+    assert "Top-5 accuracy" in page.locator("#backtest [aria-label='y-axis label']").text_content()
+    target = page.locator("label[for=ask-target]")
+    assert target.text_content() == "Top-5 accuracy to keep, in %"
+    page.check("#measure-loss")
+    page.fill("#ask-target", "20")
+    assert target.text_content() == "Top-5 error rate allowed, in %"
+    assert shown(page, "curve-title") == "Top-5 error rate as classes are added"
+    wrong = percent(1 - float(top_five.value(5000)))
+    assert shown(page, "answer-k").startswith(f"At 5,000 classes, top-5 error rate: {wrong} (90%")
+    said = "It stays at or below a top-5 error rate of 20% up to "
+    assert shown(page, "answer-target").startswith(said)
+    assert "Top-5 error rate" in page.locator(labels).text_content()
+    assert words("aria-label").endswith("The table below has top-5 accuracy.")
+    text = page.inner_text("main").lower()
+    accuracies = text.count("accuracy") - text.count("top-5 accuracy")
+    assert accuracies == 2  # among what was measured, and in the words of a check or method
+
+
+def test_guessing_is_drawn_as_the_metric_guesses(visit, top_five):
+    page = visit("top-forecast", fresh=False)
+    ks = [2, 5, 6, 9, 40, 43, 5000, 10**6]
+    told = page.evaluate("(ks) => ks.map((k) => valueAt(data.guess, k))", ks)
+    assert told == pytest.approx(top_five.metric.guess(ks), rel=1e-9)

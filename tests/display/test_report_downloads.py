@@ -24,9 +24,28 @@ def test_csv_has_the_curve(visit, result):
     assert {row["region"] for row in rows} == {"observed", "forecast"}
     for row in rows[::10]:
         k = int(row["classes"])
-        assert float(row["accuracy"]) == pytest.approx(float(result.accuracy(k)), abs=1e-9)
+        assert float(row["value"]) == pytest.approx(float(result.accuracy(k)), abs=1e-9)
         assert row["region"] == ("observed" if k <= result.n_classes else "forecast")
     assert int(rows[-1]["classes"]) == 5000
+
+
+def test_csv_of_a_page_has_the_rows_that_the_forecast_writes(visit, top_five):
+    page = visit("top-forecast")
+    page.check("#series-1")
+    rows = list(csv.DictReader(io.StringIO(taken(page, "#curve-csv"))))
+    names = ["name", "method", *top_five.to_csv().splitlines()[0].split(",")]
+    assert sorted(rows[0]) == sorted(names)
+    own = [row for row in rows if row["name"] == "probit-normal"]
+    other = [row for row in rows if row["name"] != "probit-normal"]
+    table = top_five.table([int(row["classes"]) for row in own])
+    for row, wanted in zip(own, table.rows(), strict=True):
+        assert float(row["value"]) == pytest.approx(wanted["value"], abs=1e-9)
+        for name in ("lower", "upper"):  # the last row lies between two of the page's
+            most = 1e-3 if row is own[-1] else 1e-9
+            assert float(row[name]) == pytest.approx(wanted[name], abs=most)
+        assert row["region"] == wanted["region"]
+    assert len(own) == len(other)
+    assert {(row["lower"], row["upper"]) for row in other} == {("", "")}
 
 
 def test_csv_cells_are_no_formulas(visit):

@@ -11,7 +11,8 @@ import headcount
 import report_pages
 from headcount import ParameterError, Pilot
 from headcount.display.report import write_report
-from headcount.support.words import describe_accuracy, percent
+from headcount.metrics import ACCURACY
+from headcount.support.words import percent
 
 EPOCH = "1700000000"  # 2023-11-14
 QUICK = ("--method", "probit-normal", "--no-intervals")
@@ -47,7 +48,7 @@ def test_title_note_and_date_stand_on_the_page(quick, tmp_path, monkeypatch):
 def test_without_a_title_the_page_has_its_own(quick, tmp_path):
     write_report(tmp_path / "page.html", quick, sources=["pilot.npz"])
     page, _ = text_of(tmp_path / "page.html")
-    assert "<title>Forecast from pilot.npz</title>" in page
+    assert "<title>Forecast of accuracy from pilot.npz</title>" in page
     assert '<p class="note">' not in page
     assert re.search(r'<time datetime="20\d\d-\d\d-\d\d">', page)
 
@@ -125,12 +126,12 @@ def test_a_comparison_has_them_too(run, tmp_path):
     ],
 )
 def test_an_accuracy_is_said_as_a_count(share, said):
-    assert describe_accuracy(share) == said
+    assert ACCURACY.describe(share) == said
 
 
 def test_the_count_is_true_to_two_digits():
     for share in np.linspace(0.0001, 0.9999, 2000):
-        said = describe_accuracy(share)
+        said = ACCURACY.describe(share)
         if rare := re.search(r"1 probe in ([\d,]+) (finds|does)", said):
             value = 1 / int(rare[1].replace(",", ""))
             value = value if rare[2] == "finds" else 1 - value
@@ -144,14 +145,14 @@ def test_the_count_is_true_to_two_digits():
 
 def test_a_forecast_says_what_its_percentage_is_of(quick, tmp_path, run):
     value = float(quick.accuracy(3000))
-    meaning = f"Among 3,000 classes, {describe_accuracy(value)}."
+    meaning = f"Among 3,000 classes, {ACCURACY.describe(value)}."
     assert meaning in quick.sentences()
     assert meaning in repr(quick)
     assert meaning in quick._repr_html_()
     quick.save(tmp_path / "page.html")
     text = text_of(tmp_path / "page.html")[1]
     assert meaning in text
-    assert "Accuracy: the share of probes that find the right class." in text
+    assert "Accuracy: 100% where all probes find the right class. Error rate: what is" in text
     file = report_pages.write_npz(tmp_path / "pilot.npz")
     assert meaning in run("forecast", file, "--classes", "200,3000", *QUICK)[1]
 

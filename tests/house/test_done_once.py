@@ -8,7 +8,7 @@ import pytest
 
 import headcount
 import report_pages
-from headcount import ParameterError, Pilot, backtest, compare, forecast, simulate
+from headcount import DataError, Forecast, Pilot, backtest, compare, forecast, simulate
 from headcount.estimators import ProbitNormal
 from headcount.support.workers import watching
 
@@ -76,27 +76,42 @@ def test_a_backtest_of_a_method_that_states_its_error_needs_no_jackknife(jackkni
     assert jackknifes() == 0
 
 
-def test_a_report_fits_nothing_unless_other_methods_are_asked_for(whole_fits, jackknifes, tmp_path):
+def test_a_report_fits_nothing(whole_fits, jackknifes, tmp_path):
     made = forecast(gaussian(), classes=60, method=Counting())
     made.save(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert [one["method"] for one in report_pages.embedded(page)["series"]] == ["counting"]
     assert 'name="series"' not in page
     assert (whole_fits(), jackknifes()) == (1, 1)
-    made.save(tmp_path / "report.html", other_methods=True)
+
+
+def test_other_methods_are_fitted_with_the_forecast_and_not_with_its_report(
+    whole_fits, jackknifes, tmp_path, monkeypatch
+):
+    made = forecast(gaussian(), classes=60, method=Counting(), other_methods=True)
+    assert (whole_fits(), jackknifes()) == (1, 1)
+    assert {"probit-normal", "exponential"} <= set(made.others)
+    monkeypatch.setattr(ProbitNormal, "fit", lambda *_: pytest.fail("a fit for the report"))
+    made.save(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    methods = [one["method"] for one in report_pages.embedded(page)["series"]]
-    assert methods[0] == "counting"
-    assert {"probit-normal", "exponential"} <= set(methods)
-    assert page.count('name="series"') == len(methods)
-    assert "result.save('report.html', other_methods=True)" in html.unescape(page)
+    series = report_pages.embedded(page)["series"]
+    assert [curve["method"] for curve in series] == ["counting", *made.others]
+    assert page.count('name="series"') == len(series)
+    assert "intervals=False" not in page and "other_methods=True)\n" in html.unescape(page)
 
 
-def test_other_methods_are_for_reports_alone(tmp_path):
-    made = forecast(gaussian(), classes=60, method="no-change", intervals=False)
-    with pytest.raises(ParameterError, match="other_methods is about reports"):
-        made.save(tmp_path / "made.json", other_methods=True)
-    assert not any(tmp_path.iterdir())
+def test_other_methods_are_read_back():
+    made = forecast(gaussian(), classes=60, method="kde", intervals=False, other_methods=True)
+    again = Forecast.from_json(made.to_json())
+    assert list(again.others) == list(made.others) and len(made.others) > 2
+    sizes = [2, 30, 31, 60, 10**6]
+    for name in made.others:
+        table, read = (one.other_table(name, sizes) for one in (made, again))
+        assert read.rows() == table.rows()
+    assert again.to_json() == made.to_json()
+    broken = made.to_json().replace('"exponential": {"p": [', '"exponential": {"p": [7, ')
+    with pytest.raises(DataError, match="cannot be read"):
+        Forecast.from_json(broken)
 
 
 def test_the_command_line_asks_for_a_report_with_other_methods(run, tmp_path):

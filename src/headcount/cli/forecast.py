@@ -95,6 +95,7 @@ def forecast(
             random_state=seed,
             n_jobs=jobs,
             intervals=intervals,
+            other_methods=other_methods,
         )
         write_page(
             report,
@@ -105,7 +106,6 @@ def forecast(
             title=title,
             note=note,
             error_rate=error_rate,
-            other_methods=other_methods,
         )
         if plot is not None:
             result.save(plot, error_rate=error_rate)

@@ -118,6 +118,36 @@ def name_of(method: str | Extrapolator) -> str:
     return method.alias + "".join(changed)
 
 
+def code_of(estimator: Extrapolator, name: str, random_state: int | None) -> str:
+    """Return Python code that asks for an estimator: its name, or its class with its options.
+
+    Examples
+    --------
+    >>> code_of(Kde(), "kde", 0), code_of(Kde(bandwidth="bcv"), "kde:bandwidth=bcv", 0)
+    ('"kde"', "headcount.estimators.Kde(bandwidth='bcv')")
+    """
+    usual = METHODS.get(estimator.alias)
+    if usual is type(estimator):
+        if repr(estimator) == repr(resolve(estimator.alias, random_state)):
+            return f'"{name}"'
+        home = "headcount.estimators"
+    else:
+        home = type(estimator).__module__
+    return f"{home}.{' '.join(repr(estimator).split())}"
+
+
+def describe_method(name: str) -> str:
+    """Return what a registered method does and when to use it; nothing for one of your own.
+
+    Examples
+    --------
+    >>> describe_method("kde:bandwidth=bcv") == f"{Kde.about}; {Kde.advice}"
+    True
+    """
+    method = METHODS.get(name.split(":")[0])
+    return "" if method is None else f"{method.about}; {method.advice}"
+
+
 def _from_name(name: str, random_state: int | None) -> Extrapolator:
     base, *rest = name.split(":")
     if base in METHODS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +21,15 @@ from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
+    HeadcountError,
     ParameterError,
     UnsupportedError,
     listening,
+    silence,
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
-from headcount.estimators.registry import name_of
+from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
 from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
+Law = Favorability | PredictedCurve
 
 NOUN = "forecast"
 TARGETS = (0.9, 0.8, 0.5)
@@ -82,6 +85,7 @@ def read_forecast(text: str) -> dict[str, Any]:
         return {
             "observed": Observed(table),
             "law": _read_law(state),
+            "others": _read_others(state.get("others")),
             "metric": resolve_metric(record.text("metric")),
             "classes": asked_classes(state.items("classes")),
             "n_probes": record.whole("n_probes"),
@@ -110,16 +114,22 @@ def _read_of_pilot(
     return value
 
 
-def _write_law(law: Favorability | PredictedCurve) -> dict[str, list[float]]:
+def _write_law(law: Law) -> dict[str, list[float]]:
     if isinstance(law, Favorability):
         return {"p": law.p.tolist(), "mass": law.weights.tolist()}
     return {"ladder": law.classes.tolist(), "values": law.values.tolist()}
 
 
-def _read_law(state: Record) -> Favorability | PredictedCurve:
+def _read_law(state: Record) -> Law:
     if state.get("ladder") is not None:
         return PredictedCurve(state["ladder"], state["values"])
     return Favorability(state["p"], state["mass"])
+
+
+def _read_others(laws: Any) -> dict[str, Law]:
+    """Return the laws of other methods by name; none where none were written."""
+    record = Record({} if laws is None else laws, NOUN)
+    return {name: _read_law(record.record(name)) for name in record.fields}
 
 
 def _write_table(table: LossTable) -> dict[str, Any]:
@@ -200,13 +210,15 @@ class Forecast:
         Seed it was made with; None where it was read from a file.
     nouns : Nouns
         What classes and probes are called in words and pictures.
+    others : dict of str to Favorability or PredictedCurve
+        What a few other quick methods make of the same pilot; empty unless asked for.
     """
 
     def __init__(
         self,
         *,
         observed: Observed,
-        law: Favorability | PredictedCurve,
+        law: Law,
         classes: tuple[int, ...],
         n_probes: int,
         method: str,
@@ -219,6 +231,7 @@ class Forecast:
         uncertainty: Uncertainty | None = None,
         random_state: int | None = None,
         nouns: Nouns = OURS,
+        others: Mapping[str, Law] | None = None,
     ) -> None:
         self.observed = observed
         self.law = law
@@ -234,6 +247,7 @@ class Forecast:
         self.uncertainty = uncertainty
         self.random_state = random_state
         self.nouns = nouns
+        self.others = dict(others or {})
         self._fitted = fitted
         self.curve = self.table(curve_classes(self.n_classes, classes))
 
@@ -276,8 +290,16 @@ class Forecast:
         """Return a row for each number of classes: value, limits and region."""
         classes = np.unique(validation.class_counts(k)).astype(np.int64)
         region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
-        lower, upper = self._band(classes) or (None, None)
-        return Curve(classes, self.value(classes), region, lower, upper, self.metric)
+        value = self.value(classes)
+        lower, upper = self._band(classes, value) or (None, None)
+        return Curve(classes, value, region, lower, upper, self.metric)
+
+    def other_table(self, method: str, k: Any) -> Curve:
+        """Return the rows of `table` as one of `others` has them: without limits."""
+        classes = np.unique(validation.class_counts(k)).astype(np.int64)
+        region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
+        value = self._value(classes, self.metric, self.others[method])
+        return Curve(classes, np.asarray(value), region, quantity=self.metric)
 
     @property
     def answer(self) -> Curve:
@@ -344,7 +366,7 @@ class Forecast:
         validation.class_counts(k)
         validation.choice(kind, "kind", KINDS)
         if validation.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
-            limits = self._band(k, kind, probes_per_class)
+            limits = self._band(k, self.value(k), kind, probes_per_class)
             return None if limits is None else tuple(_plain(limit) for limit in limits)
         if kind != "expected" or self._fitted is None:
             raise UnsupportedError(
@@ -378,6 +400,27 @@ class Forecast:
             return None
         return self._last_above(least, 0), self._last_above(least, 1)
 
+    # -- how it was made ------------------------------------------------------------------------
+
+    @property
+    def pilot(self) -> Pilot | None:
+        """The pilot it was made from; None where it was read from a file."""
+        return None if self._fitted is None else self._fitted[0]
+
+    @property
+    def method_code(self) -> str:
+        """The method as Python code, to be asked for again."""
+        if self._fitted is None:
+            return f'"{self.method}"'
+        return code_of(self._fitted[1], self.method, self.random_state)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What its method does and when to use it, and what those of `others` do, by name."""
+        return {self.method: describe_method(self.method)} | {
+            name: METHODS[name].about for name in self.others if name in METHODS
+        }
+
     # -- ways out -------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
@@ -402,6 +445,7 @@ class Forecast:
             "classes": list(self.classes),
             **_write_table(self.observed.table),
             **_write_law(self.law),
+            "others": {name: _write_law(law) for name, law in self.others.items()},
             "nouns": self.nouns.to_dict(),
             "backtest": None if self.backtest is None else self.backtest.to_dict(),
             "uncertainty": None if self.uncertainty is None else self.uncertainty.to_dict(),
@@ -443,21 +487,17 @@ class Forecast:
         path: str | os.PathLike[str],
         *,
         error_rate: bool = False,
-        other_methods: bool = False,
         title: str = "",
         note: str = "",
     ) -> None:
         """Write a report (.html), the forecast (.json, .csv) or its picture (.png, .svg, .pdf).
 
-        With `error_rate` the picture, or the report when it is opened, shows error rates. With
-        `other_methods` a report also has the curves of a few other quick methods. A title and a
-        note to readers can stand on a report.
+        With `error_rate` the picture, or the report when it is opened, shows error rates. A title
+        and a note to readers can stand on a report.
         """
         suffix = Path(path).suffix.lower()
         if error_rate and suffix in TEXTS:
             raise ParameterError(f"error_rate is for pictures and reports, not for {suffix}.")
-        if other_methods and suffix not in PAGES:
-            raise ParameterError("other_methods is about reports; name the file report.html.")
         if (title or note) and suffix not in PAGES:
             raise ParameterError("a title and a note are for a report; save it as .html.")
         if suffix in TEXTS:
@@ -466,14 +506,7 @@ class Forecast:
         elif suffix in PAGES:
             from headcount.display.report import write_report
 
-            write_report(
-                path,
-                self,
-                error_rate=error_rate,
-                other_methods=other_methods,
-                title=title,
-                note=note,
-            )
+            write_report(path, self, error_rate=error_rate, title=title, note=note)
         elif suffix not in PICTURES:
             raise ParameterError(
                 f"cannot save a forecast as {suffix or 'a file without ending'}; "
@@ -506,25 +539,27 @@ class Forecast:
 
     # -- inner workings -------------------------------------------------------------------------
 
-    def _value(self, k: Any, metric: Metric) -> float | Floats:
+    def _value(self, k: Any, metric: Metric, law: Law | None = None) -> float | Floats:
+        fitted = self.law if law is None else law
         values = observed_or_forecast(
             k,
             self.n_classes,
             lambda inside: self.observed.value(inside, metric),
-            lambda beyond: self.law.value(beyond, metric),
+            lambda beyond: fitted.value(beyond, metric),
         )
         return _plain(values)
 
     def _band(
-        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+        self, k: Any, value: Any, kind: str = "expected", probes_per_class: float | None = None
     ) -> tuple[Floats, Floats] | None:
+        """Return limits around the values at k, which the caller has."""
         if self.uncertainty is None:
             return None
-        value, separate = self.value(k), self._separate_limits(k)
+        separate = self._separate_limits(k, value)
         limits = self.limits.at(k, value, *separate)
         if kind == "expected":
             return limits
-        of_set = self._separate_limits(k, kind, probes_per_class)
+        of_set = self._separate_limits(k, value, kind, probes_per_class)
         lower, upper = map(moved_alike, of_set, separate, limits)
         return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)
 
@@ -533,15 +568,16 @@ class Forecast:
         """Limits of the expected value on a ladder that does not depend on what was asked."""
         assert self.uncertainty is not None  # asked only where there are limits
         rungs = ladder(self.n_classes, self.uncertainty.grid)
-        return Limits.of(rungs, self.value(rungs), *self._separate_limits(rungs))
+        value = self.value(rungs)
+        return Limits.of(rungs, value, *self._separate_limits(rungs, value))
 
     def _separate_limits(
-        self, k: Any, kind: str = "expected", probes_per_class: float | None = None
+        self, k: Any, value: Any, kind: str = "expected", probes_per_class: float | None = None
     ) -> tuple[Floats, Floats]:
         """Return limits at each k on its own: they may rise."""
         assert self.uncertainty is not None  # asked only where there are limits
         counts = validation.class_counts(k)
-        least = most = self.value(counts)
+        least = most = np.asarray(value)
         if not self.observed.exact:  # then only bounds were measured
             bounds = self.observed.bounds(np.minimum(counts, self.n_classes), self.metric)
             least, most = (np.where(counts <= self.n_classes, bound, least) for bound in bounds)
@@ -557,7 +593,7 @@ class Forecast:
             return math.inf
 
         def is_above(k: int) -> bool:
-            limits = self._band(k)
+            limits = self._band(k, self.value(k))
             assert limits is not None  # asked only where there are limits
             return bool(limits[side] >= least)
 
@@ -584,6 +620,8 @@ def _plain(values: Floats) -> float | Floats:
 
 
 TOO_FAR, LESS = "HC011", "HC019"
+# Quick to fit and unlike each other: where they part, so do the assumptions.
+OTHERS = ("probit-normal", "regression", "exponential", "high-dimensional")
 
 
 def forecast(
@@ -597,6 +635,7 @@ def forecast(
     random_state: int = 0,
     n_jobs: int | None = None,
     intervals: bool = True,
+    other_methods: bool = False,
     noun: str | None = None,
     probe_noun: str | None = None,
 ) -> Forecast:
@@ -626,6 +665,9 @@ def forecast(
     intervals : bool
         Whether to run the back-test, which intervals rest on: some sixty fits to parts of
         the pilot. Slow methods (`headcount methods`) never do; see `headcount.backtest`.
+    other_methods : bool
+        Whether to fit a few other quick methods, too (`Forecast.others`). A report shows their
+        curves: where they part, the forecast depends on what one assumes.
     noun, probe_noun : str, optional
         What to call classes and probes in words and pictures, such as "person/people" and
         "photo/photos"; by default as the pilot does, see `Pilot.with_nouns`.
@@ -667,6 +709,7 @@ def forecast(
         for check in checks:
             if check.code == TOO_FAR:
                 warn(check.message, ExtrapolationWarning)
+        others = _fit_others(pilot, name, asked, measure) if other_methods else {}
     return Forecast(
         observed=observed,
         law=law,
@@ -682,7 +725,26 @@ def forecast(
         uncertainty=uncertainty,
         random_state=random_state,
         nouns=pilot.nouns,
+        others=others,
     )
+
+
+def _fit_others(
+    pilot: Pilot, method: str, classes: tuple[int, ...], metric: Metric
+) -> dict[str, Law]:
+    """Return what other quick methods make of a pilot; those that cannot are left out."""
+    laws: dict[str, Law] = {}
+    for name in OTHERS:
+        if name == method:
+            continue
+        try:
+            with silence():
+                law = resolve(name, 0).fit(pilot).law(classes)
+                law.value(classes, metric)
+        except HeadcountError:
+            continue
+        laws[name] = law
+    return laws
 
 
 def _assess(

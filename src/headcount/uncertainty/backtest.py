@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
-from headcount.estimators.registry import name_of
+from headcount.estimators.registry import describe_method, name_of
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -220,6 +220,11 @@ class Backtest:
                 break
             reached = step.ratio
         return reached
+
+    @property
+    def about(self) -> str:
+        """What its method does and when to use it."""
+        return describe_method(self.method)
 
     # -- ways out -------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """The report: one HTML page that answers first and can be passed on; needs the extra `report`.
 
-`write_report` takes what headcount returns and writes the page. `contents.py` says what is on it,
-`of_forecast.py`, `of_comparison.py` and `of_backtest.py` fill it, `embedding.py` turns curves into
-data that the page can compute with, `reproduce.py` says how to make it again, and `rendering.py`
-puts it together from `templates/` and `assets/`.
+`write_report` takes what headcount returns and writes the page. Nothing is fitted on the way.
+`contents.py` says what is on a page, `pages/` fills it, one file a kind of answer, with the
+tables of `tables.py`; `page_data.py` has the rows of curves that the page draws and looks values
+up in, `reproduce.py` says how to make the page again, and `rendering.py` puts it together from
+`templates/` and `assets/`.
 """
 
 from headcount.display.report.contents import Reproduction

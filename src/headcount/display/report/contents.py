@@ -10,6 +10,8 @@ from headcount.checks import CHECKS, Check
 from headcount.checks.advice import ADVICE
 from headcount.support.words import OURS, Nouns
 
+SEVERITIES = ("error", "warning", "info")  # worst first
+
 
 @dataclass(frozen=True)
 class Table:
@@ -23,23 +25,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """A check or a warning with what to do about it; `of` names the system where there are many."""
+    """A check or a warning with what to do about it; `system` names one of several."""
 
     severity: str
     message: str
     code: str = ""
     title: str = ""
     advice: str = ""
-    of: str = ""
+    system: str = ""
 
 
 @dataclass(frozen=True)
 class BacktestPart:
-    """What one back-test says, as sentences and a table; `of` names the system."""
+    """What one back-test says, as sentences and a table; `system` names one of several."""
 
     sentences: Sequence[str]
     table: Table | None = None
-    of: str = ""
+    system: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Contents:
     reproduction : Reproduction
         How to make it again.
     data : dict
-        What the page computes with, and what others may read: plain data, no infinities.
+        What the page looks values up in, and what others may read: plain data, no infinities.
     curve : Table or None
         The curve as a table; None where there is no curve to draw.
     toggles : str
@@ -84,7 +86,8 @@ class Contents:
     methods : Table
         Method, version and settings.
     error_rate : bool
-        Whether pictures show error rates when the page is opened, instead of accuracies.
+        Whether pictures show what is missing to one when the page is opened, such as error rates
+        instead of accuracies.
     nouns : Nouns
         What classes and probes are called.
     heading, note : str
@@ -114,23 +117,29 @@ class Contents:
 
 
 def findings_of(
-    checks: Sequence[Check], warnings: Sequence[str] = (), of: str = ""
+    checks: Sequence[Check], warnings: Sequence[str] = (), system: str = ""
 ) -> list[Finding]:
     """Return checks with what to do about them, then warnings that are no check; worst first."""
-    said = {check.message for check in checks}
-    found = [
+    messages = {check.message for check in checks}
+    findings = [
         Finding(
             check.severity,
             check.message,
             check.code,
             CHECKS[check.code].title if check.code in CHECKS else "",
             check.advice or ADVICE.get(check.code, ""),
-            of,
+            system,
         )
         for check in checks
     ]
-    found += [
-        Finding("warning", text, of=of) for text in dict.fromkeys(warnings) if text not in said
+    findings += [
+        Finding("warning", text, system=system)
+        for text in dict.fromkeys(warnings)
+        if text not in messages
     ]
-    order = ("error", "warning", "info")
-    return sorted(found, key=lambda one: order.index(one.severity) if one.severity in order else 1)
+    return sorted(findings, key=_badness)
+
+
+def _badness(finding: Finding) -> int:
+    """Return a severity as a number, the worst first; one from elsewhere is like a warning."""
+    return SEVERITIES.index(finding.severity) if finding.severity in SEVERITIES else 1

@@ -17,7 +17,7 @@ from headcount.errors import MissingExtraError
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCRIPTS = ("charts.min.js", "numbers.js", "law.js", "charts.js", "downloads.js", "page.js")
+SCRIPTS = ("charts.min.js", "numbers.js", "rows.js", "charts.js", "downloads.js", "page.js")
 STYLE = "style.css"
 # What would end the data or start something else if it stood in HTML as it is.
 WILD = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -61,11 +61,11 @@ def render(contents: Contents) -> str:
 
 def _shared(contents: Contents) -> dict[str, Any]:
     """Return data that every kind of page holds."""
-    said = {name: getattr(contents, name) for name in ("heading", "note", "date")}
-    return said | {"nouns": asdict(contents.nouns)}
+    texts = {name: getattr(contents, name) for name in ("heading", "note", "date")}
+    return texts | {"nouns": asdict(contents.nouns)}
 
 
-def as_json_in_html(held: Any) -> str:
+def as_json_in_html(data: Any) -> str:
     r"""Return plain data as JSON that can stand inside a script element.
 
     Examples
@@ -73,7 +73,7 @@ def as_json_in_html(held: Any) -> str:
     >>> as_json_in_html({"name": "</script>"})
     '{"name": "\\u003c/script\\u003e"}'
     """
-    text = json.dumps(held, allow_nan=False)
+    text = json.dumps(data, allow_nan=False)
     return "".join(WILD.get(character, character) for character in text)
 
 
@@ -89,11 +89,11 @@ def with_code(text: str) -> Any:
     """
     from markupsafe import Markup, escape
 
-    parts = re.split(r'("(?:[^"]|"")*"|`[^`]*`)', text)
+    pieces = re.split(r'("(?:[^"]|"")*"|`[^`]*`)', text)
     code = Markup("<code>{}</code>")
     return Markup("").join(
-        code.format(part[1:-1]) if part.startswith("`") and part.endswith("`") else escape(part)
-        for part in parts
+        code.format(piece[1:-1]) if piece.startswith("`") and piece.endswith("`") else escape(piece)
+        for piece in pieces
     )
 
 
@@ -101,9 +101,11 @@ def unbroken(text: str) -> Any:
     """Return text whose short brackets, such as (66-75%), are not broken over lines."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(\([^()]{1,40}\))", text)
-    kept = Markup('<span class="unbroken">{}</span>')
-    return Markup("").join(kept.format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+    pieces = re.split(r"(\([^()]{1,40}\))", text)  # every second one is in brackets
+    whole = Markup('<span class="unbroken">{}</span>')
+    return Markup("").join(
+        whole.format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
+    )
 
 
 def _asset(name: str) -> str:

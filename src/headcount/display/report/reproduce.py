@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.display.report.contents import Reproduction
-from headcount.estimators import METHODS, resolve
+from headcount.metrics import ACCURACY
 from headcount.questions.forecast import Forecast
 from headcount.support.words import OURS, counted, plain
 
@@ -31,60 +31,53 @@ def of_forecast(
     result: Forecast, path: str | os.PathLike[str], saving: Mapping[str, Any]
 ) -> Reproduction:
     """Return Python that makes a forecast and its page again; `saving` are options of `save`."""
-    name = Path(path).name
-    asked = ", ".join(f"{k:_}" for k in result.classes)
-    options = [f"classes=[{asked}]", f"method={_method(result)}"]
-    if result.confidence != 0.9:
-        options.append(f"confidence={result.confidence!r}")
-    if result.random_state:
-        options.append(f"random_state={result.random_state!r}")
-    known = METHODS.get(result.method.split(":")[0])
-    if result.backtest is None and not getattr(known, "slow", False):
-        options.append("intervals=False")
-    nouns = result.nouns.to_dict()
-    options += [f"{k}={nouns[k]!r}" for k, usual in OURS.to_dict().items() if nouns[k] != usual]
-    more = "".join(f", {option}={value!r}" for option, value in saving.items() if value)
     sizes = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    options = [f"{option}={value!r}" for option, value in saving.items() if value]
     return Reproduction(
         f"import headcount\n\n"
         f"# pilot: your data, {result.nouns.rename(sizes)}\n"
-        f"result = headcount.forecast(pilot, {', '.join(options)})\n"
-        f"result.save({name!r}{more})"
+        f"result = headcount.forecast({', '.join(['pilot', *_forecast_options(result)])})\n"
+        f"result.save({', '.join([repr(Path(path).name), *options])})"
     )
 
 
-def _method(result: Forecast) -> str:
-    """Return a method as code: its alias, or the class with options of its own."""
-    if result._fitted is not None:
-        estimator = result._fitted[1]
-        usual = METHODS.get(estimator.alias)
-        if usual is not type(estimator) or repr(estimator) != repr(
-            resolve(estimator.alias, result.random_state)
-        ):
-            home = (
-                "headcount.estimators" if usual is type(estimator) else type(estimator).__module__
-            )
-            return f"{home}.{' '.join(repr(estimator).split())}"
-    return f'"{result.method}"'
+def _forecast_options(result: Forecast) -> Iterator[str]:
+    """Yield the options of `forecast` as code, without those at their defaults."""
+    yield f"classes=[{', '.join(f'{k:_}' for k in result.classes)}]"
+    if result.metric != ACCURACY:
+        yield f"metric={result.metric.name!r}"
+    yield f"method={result.method_code}"
+    if result.confidence != 0.9:
+        yield f"confidence={result.confidence!r}"
+    if result.random_state:
+        yield f"random_state={result.random_state!r}"
+    if result.backtest is None:
+        yield "intervals=False"
+    if result.others:
+        yield "other_methods=True"
+    usual = OURS.to_dict()
+    for option, noun in result.nouns.to_dict().items():
+        if noun != usual[option]:
+            yield f"{option}={noun!r}"
 
 
 def _words(context: Any) -> Iterator[str]:
     """Yield arguments first, then options that were not left at their defaults."""
-    held = sorted(context.command.params, key=lambda one: one.param_type_name != "argument")
-    for parameter in held:
+    parameters = context.command.params
+    for parameter in sorted(parameters, key=lambda each: each.param_type_name != "argument"):
         value = context.params.get(parameter.name)
         if value is None or value == parameter.default:
             continue
         if getattr(parameter, "is_flag", False):
             yield parameter.opts[0] if value else parameter.secondary_opts[0]
             continue
-        for one in value if isinstance(value, (list, tuple)) else [value]:
+        for item in value if isinstance(value, (list, tuple)) else [value]:
             if parameter.param_type_name != "argument":
                 yield parameter.opts[0]
-            yield _shown(one)
+            yield _typed(item)
 
 
-def _shown(value: Any) -> str:
+def _typed(value: Any) -> str:
     """Return an option's value; of a file, its name, which must not look like an option."""
     if not isinstance(value, Path):
         return str(value)

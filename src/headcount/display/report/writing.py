@@ -37,7 +37,6 @@ def write_report(
     warnings: Sequence[str] = (),
     reproduction: Reproduction | None = None,
     error_rate: bool = False,
-    other_methods: bool = False,
     title: str = "",
     note: str = "",
 ) -> None:
@@ -57,11 +56,9 @@ def write_report(
         What was said on the way and is not in the result.
     reproduction : Reproduction, optional
         How to make the page again; by default Python code where the result is a forecast.
-    other_methods : bool
-        Whether the page of a forecast also has the curves of a few other quick methods, which are
-        then fitted.
     error_rate : bool
-        Whether pictures show error rates when the page is opened; a switch shows either.
+        Whether pictures show what is missing to one, such as error rates, when the page is opened;
+        a switch shows either.
     title, note : str
         What to say to readers: in place of the page's title, and below the answer. The date on
         the page is today's, or that of the environment variable SOURCE_DATE_EPOCH.
@@ -81,24 +78,16 @@ def write_report(
     check_report(path)
     names = [Path(source).name for source in sources]
     if reproduction is None and isinstance(result, Forecast):
-        options = {
-            "error_rate": error_rate,
-            "other_methods": other_methods,
-            "title": title,
-            "note": note,
-        }
+        options = {"error_rate": error_rate, "title": title, "note": note}
         reproduction = of_forecast(result, path, options)
-    contents = _contents(
-        result, pilot, names, warnings, reproduction or Reproduction(""), other_methods
-    )
-    filled = replace(
-        contents,
+    contents = replace(
+        _contents(result, pilot, names, warnings, reproduction or Reproduction("")),
         error_rate=error_rate,
         heading=plain(title.strip()),
         note="\n".join(map(plain, note.strip().splitlines())),
-        date=made_on(),
+        date=date_of_page(),
     )
-    text = render(filled)
+    text = render(contents)
     if len(text.encode()) > LARGEST:
         raise ParameterError(
             f"the page would have {len(text.encode()) / 1e6:.1f} MB, and {LARGEST / 1e6:.1f} are "
@@ -114,11 +103,11 @@ def check_report(path: str | os.PathLike[str]) -> None:
         raise ParameterError(
             f"a report ends in .html, not in {suffix or 'nothing'}; name it report.html."
         )
-    made_on()
+    date_of_page()
     load_templates()
 
 
-def made_on() -> str:
+def date_of_page() -> str:
     """Return the date for a page: today's, unless SOURCE_DATE_EPOCH asks for another."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     if seconds is None:
@@ -138,10 +127,9 @@ def _contents(
     names: list[str],
     warnings: Sequence[str],
     how: Reproduction,
-    other_methods: bool,
 ) -> Contents:
     if isinstance(result, Forecast):
-        return forecast_contents(result, how, names, warnings, other_methods)
+        return forecast_contents(result, how, names, warnings)
     if isinstance(result, Comparison):
         return comparison_contents(result, how, names, warnings)
     if pilot is None or not result:

@@ -1,27 +1,27 @@
 "use strict";
-// The two pictures: accuracy against classes, and the back-test. Drawn by Observable Plot.
+// The two pictures: the metric against classes, and the back-test. Drawn by Observable Plot.
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a07800", "#56b4e9", "#7f7f7f"];
 const ON_PAGE = { series: (i) => `var(--series-${i % COLOURS.length})`, quiet: "var(--quiet)", ground: "var(--ground)" };
 const ON_PAPER = { series: (i) => COLOURS[i % COLOURS.length], quiet: "#5c6670", ground: "#ffffff" };
 const HEIGHT = 380;
 
-const SMALLEST = 1e-8; // error rate that a log axis may begin with
+const SMALLEST = 1e-8; // of what is missing to one, where a log axis may begin
 const NEAR_CHANCE = 0.1; // from there on guessing matters
 
-function drawCurve(shown, asked, { width, log, error, colours = ON_PAGE }) {
+function drawCurve(shown, asked, { width, log, loss, colours = ON_PAGE }) {
   const last = asked.last;
-  const found = shown.flatMap((series) => curvePoints(series, last));
-  const target = asked.target === null ? null : rateOf(asked.target, error);
-  const axis = curveAxis(found, target, error);
+  const known = shown.flatMap((series) => curvePoints(series, last));
+  const target = asked.target === null ? null : shownAs(asked.target, loss);
+  const axis = curveAxis(known, target, loss);
   const [bottom, top] = axis.domain;
-  const drawn = (d) => axis.drawn(d, error);
-  const at = (k) => shown.map((series) => drawn(pointAt(series, k)));
-  const points = found.map(drawn);
-  const size = Math.max(...shown.map((series) => series.pilot.n_classes), 2);
+  const place = (point) => axis.place(point, loss);
+  const placesAt = (k) => shown.map((series) => place(pointAt(series, k)));
+  const points = known.map(place);
+  const size = Math.max(...shown.map((series) => series.n_classes), 2);
   const supported = Math.min(...shown.map((series) => series.supported ?? Infinity));
-  const chance = nearChance(found)
-    ? ladder(last).map((k) => ({ k, rate: rateOf(1 / k, error) })).filter((d) => d.rate >= bottom && d.rate <= top)
+  const chance = nearChance(known)
+    ? guessPoints(last, loss).filter((d) => d.rate >= bottom && d.rate <= top)
     : [];
   const colour = (d) => colours.series(d.series.index);
   const marks = [
@@ -44,29 +44,29 @@ function drawCurve(shown, asked, { width, log, error, colours = ON_PAGE }) {
     Plot.line(points.filter((d) => d.measured), {
       x: "k", y: "rate", z: "name", stroke: colour, strokeWidth: 2.6, ariaDescription: "measured",
     }),
-    Plot.line(points.filter((d) => !d.measured || d.k === d.series.pilot.n_classes), {
+    Plot.line(points.filter((d) => !d.measured || d.k === d.series.n_classes), {
       x: "k", y: "rate", z: "name", stroke: colour, strokeWidth: 2.2, strokeDasharray: "7 4",
       ariaDescription: "forecast",
     }),
-    Plot.dot(shown.map((series) => drawn(pointAt(series, series.pilot.n_classes))), {
+    Plot.dot(shown.map((series) => place(pointAt(series, series.n_classes))), {
       x: "k", y: "rate", fill: colour, r: 5, ariaDescription: "the pilot",
     }),
     asked.k !== null &&
-      Plot.dot(at(asked.k), {
+      Plot.dot(placesAt(asked.k), {
         x: "k", y: "rate", stroke: colour, fill: colours.ground, r: 5,
         strokeWidth: 2.2, ariaDescription: "asked",
       }),
-    ...names(at(last), "rate", colour, colours),
+    ...names(placesAt(last), "rate", colour, colours),
     ...notes(shown, size, supported, last, { colours, log, width, bottom }),
-    ...(target >= bottom && target !== null ? [targetNote(target, at(2), at(last), axis, colours)] : []),
+    ...(target >= bottom && target !== null ? [targetNote(target, placesAt(2), placesAt(last), axis, colours)] : []),
     colours === ON_PAGE &&
-      Plot.tip(points, Plot.pointerX({ x: "k", y: "rate", title: (d) => hoverText(d, error), lineHeight: 1.25 })),
+      Plot.tip(points, Plot.pointerX({ x: "k", y: "rate", title: (d) => hoverText(d, loss), lineHeight: 1.25 })),
   ];
   return Plot.plot({
     ...frame(width, colours, axis.ticks),
     x: { type: log ? "log" : "linear", domain: [log ? 2 : 0, last] },
-    y: axis.scale(measureName(error)),
-    ariaLabel: curveWords(shown, last, error),
+    y: axis.scale(measureName(loss)),
+    ariaLabel: curveWords(shown, last, loss),
     marks: marks.filter(Boolean),
   });
 }
@@ -108,24 +108,26 @@ function targetNote(target, first, last, axis, colours) {
   });
 }
 
-function drawBacktest(shown, tolerance, { width, error, colours = ON_PAGE }) {
-  const steps = shown.flatMap((found) =>
-    found.steps.map((step) => ({
-      found, k: step.classes, ratio: step.ratio, error: step.error,
-      forecast: rateOf(mean(step.forecasts), error), name: found.name,
+function drawBacktest(shown, tolerance, { width, loss, colours = ON_PAGE }) {
+  const steps = shown.flatMap((backtest) =>
+    backtest.steps.map((step) => ({
+      backtest, k: step.classes, ratio: step.ratio, error: step.error,
+      forecast: shownAs(mean(step.forecasts), loss), name: backtest.name,
     })),
   );
-  const draws = shown.flatMap((found) =>
-    found.steps.flatMap((step) =>
-      step.forecasts.map((value) => ({ found, k: step.classes, forecast: rateOf(value, error) })),
+  const draws = shown.flatMap((backtest) =>
+    backtest.steps.flatMap((step) =>
+      step.forecasts.map((value) => ({ backtest, k: step.classes, forecast: shownAs(value, loss) })),
     ),
   );
-  const observed = shown.map((found) => ({ found, k: found.n_classes, forecast: rateOf(found.observed, error) }));
+  const observed = shown.map((backtest) => ({
+    backtest, k: backtest.n_classes, forecast: shownAs(backtest.observed, loss),
+  }));
   const near = (d) => [Math.max(0, d.forecast - tolerance), Math.min(1, d.forecast + tolerance)];
-  const axis = rateAxis([...draws, ...observed].map((d) => d.forecast), observed.flatMap(near), error);
+  const axis = rateAxis([...draws, ...observed].map((d) => d.forecast), observed.flatMap(near), loss);
   const [bottom] = axis.domain;
-  const colour = (d) => colours.series(d.found.index);
-  const one = new Set(observed.map((d) => d.forecast)).size === 1;
+  const colour = (d) => colours.series(d.backtest.index);
+  const alike = new Set(observed.map((d) => d.forecast)).size === 1;
   const last = Math.max(...observed.map((d) => d.k), 2);
   const first = Math.min(...steps.map((d) => d.k), last);
   const margin = (last / first) ** 0.06;
@@ -133,25 +135,25 @@ function drawBacktest(shown, tolerance, { width, error, colours = ON_PAGE }) {
     ...frame(width, colours, axis.ticks),
     height: 300,
     x: { type: "log", domain: [first / margin, last * margin] },
-    y: axis.scale(`${measureName(error)} forecast for all ${nouns.class_many}`),
-    ariaLabel: backtestWords(steps, error),
+    y: axis.scale(`${measureName(loss)} forecast for all ${nouns.class_many}`),
+    ariaLabel: backtestWords(steps, loss),
     marks: [
       countAxis([...new Set([...steps.map((d) => d.k), last])], `Forecast from so many ${nouns.class_many}`),
-      one &&
+      alike &&
         Plot.rect([observed[0]], {
           y1: Math.max(bottom, near(observed[0])[0]), y2: near(observed[0])[1],
           fill: colours.quiet, fillOpacity: 0.12, ariaDescription: "good enough",
         }),
       Plot.gridY(axis.ticks, { strokeOpacity: 0.12 }),
       Plot.ruleY(observed, {
-        y: "forecast", stroke: one ? "currentColor" : colour, strokeOpacity: one ? 1 : 0.5,
+        y: "forecast", stroke: alike ? "currentColor" : colour, strokeOpacity: alike ? 1 : 0.5,
         ariaDescription: "measured",
       }),
       Plot.dot(draws, { x: "k", y: "forecast", fill: colour, fillOpacity: 0.3, r: 2.5 }),
       Plot.line(steps, { x: "k", y: "forecast", z: "name", stroke: colour, strokeWidth: 2.2 }),
       Plot.dot(steps, { x: "k", y: "forecast", fill: colour, r: 4.5 }),
-      ...names(steps.filter((d) => d.k === d.found.steps[0].classes), "forecast", colour, colours),
-      one &&
+      ...names(steps.filter((d) => d.k === d.backtest.steps[0].classes), "forecast", colour, colours),
+      alike &&
         Plot.text([observed[0]], {
           x: "k", y: "forecast", text: (d) => `measured: ${percent(d.forecast)}`, dy: -8,
           textAnchor: "end", fontSize: 12, fill: "currentColor",
@@ -160,7 +162,7 @@ function drawBacktest(shown, tolerance, { width, error, colours = ON_PAGE }) {
         Plot.tip(steps, Plot.pointerX({
           x: "k", y: "forecast", title: (d) =>
             `${d.name}, from ${classes(d.k)}\n${percent(d.forecast)} forecast, ` +
-            `${percent(rateOf(d.found.observed, error))} measured\n${inPoints(d.error)} off on average`,
+            `${percent(shownAs(d.backtest.observed, loss))} measured\n${inPoints(d.error)} off on average`,
         })),
     ].filter(Boolean),
   });
@@ -194,23 +196,23 @@ function countAxis(ticks, label) {
   });
 }
 
-// -- accuracy or error rate -----------------------------------------------------------------------
+// -- a value, or what is missing to one -----------------------------------------------------------
 
-function rateOf(accuracy, error) {
-  return error ? 1 - accuracy : accuracy;
+function shownAs(value, loss) {
+  return loss ? 1 - value : value;
 }
 
-function measureName(error) {
-  return error ? "Error rate" : "Accuracy";
+function measureName(loss) {
+  return loss ? metric.loss_title : metric.title;
 }
 
-// An axis as wide as what is drawn, its ends round and labelled: see plotting/style.py.
-function rateAxis(lines, areas, error) {
-  const logTicks = error ? errorTicks(lines, areas) : null;
+// An axis as wide as what is drawn, its ends round and labelled: see plots/style.py.
+function rateAxis(lines, areas, loss) {
+  const logTicks = loss ? errorTicks(lines, areas) : null;
   const all = [...lines, ...areas];
   const ticks = logTicks ?? (all.length ? shareTicks(all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))) : [0, 1]);
   const [bottom, top] = [ticks[0], ticks.at(-1)];
-  const kept = (rate) => (rate >= bottom ? rate : NaN); // a log axis does not reach nothing
+  const onAxis = (rate) => (rate >= bottom ? rate : NaN); // a log axis does not reach nothing
   return {
     ticks,
     domain: [bottom, top],
@@ -219,10 +221,10 @@ function rateAxis(lines, areas, error) {
       type: logTicks ? "log" : "linear", domain: [bottom, top], ticks, tickFormat: shortShare, label,
       labelArrow: "none",
     }),
-    drawn: (d, error) => ({
-      ...d, rate: kept(rateOf(d.accuracy, error)),
-      low: d.lower === undefined ? undefined : Math.max(bottom, rateOf(error ? d.upper : d.lower, error)),
-      high: d.lower === undefined ? undefined : Math.max(bottom, rateOf(error ? d.lower : d.upper, error)),
+    place: (point, loss) => ({
+      ...point, rate: onAxis(shownAs(point.value, loss)),
+      low: point.lower === undefined ? undefined : Math.max(bottom, shownAs(loss ? point.upper : point.lower, loss)),
+      high: point.lower === undefined ? undefined : Math.max(bottom, shownAs(loss ? point.lower : point.upper, loss)),
     }),
   };
 }
@@ -256,91 +258,81 @@ function errorTicks(lines, areas) {
   }
 }
 
-function curveAxis(points, target, error) {
+function curveAxis(points, target, loss) {
   const limits = points.filter((d) => d.lower !== undefined);
   return rateAxis(
-    [...points.map((d) => rateOf(d.accuracy, error)), ...(target === null ? [] : [target])],
-    limits.flatMap((d) => [rateOf(d.lower, error), rateOf(d.upper, error)]),
-    error,
+    [...points.map((d) => shownAs(d.value, loss)), ...(target === null ? [] : [target])],
+    limits.flatMap((d) => [shownAs(d.lower, loss), shownAs(d.upper, loss)]),
+    loss,
   );
 }
 
 // A log axis does not reach nothing: then a caption has to say where the curve is.
-function leavesAxis(points, target, error) {
-  const [bottom] = curveAxis(points, target === null ? null : rateOf(target, error), error).domain;
-  return points.some((d) => rateOf(d.accuracy, error) < bottom);
+function leavesAxis(points, target, loss) {
+  const [bottom] = curveAxis(points, target === null ? null : shownAs(target, loss), loss).domain;
+  return points.some((d) => shownAs(d.value, loss) < bottom);
 }
 
+// Whether guessing comes near, from where it is right half the time at most.
 function nearChance(points) {
-  return points.some((d) => (d.lower ?? d.accuracy) - 1 / d.k < NEAR_CHANCE);
+  return points.some((d) => d.k >= 2 * metric.certain && (d.lower ?? d.value) - valueAt(data.guess, d.k) < NEAR_CHANCE);
+}
+
+function guessPoints(last, loss) {
+  const ks = data.guess.classes.filter((k) => k >= 2 && k < last);
+  return [...ks, last].map((k) => ({ k, rate: shownAs(valueAt(data.guess, k), loss) }));
 }
 
 // The pictures for those who cannot see them.
-function curveWords(shown, last, error) {
-  const said = (series, k) => `${percent(rateOf(accuracyAt(series, k), error))} at ${thousands(k)}`;
+function curveWords(shown, last, loss) {
+  const valueIn = (series, k) => `${percent(shownAs(valueAt(series.curve, k), loss))} at ${thousands(k)}`;
   const each = shown.map((series) => {
-    const size = series.pilot.n_classes;
-    const far = last > size ? `, ${said(series, last)} forecast` : "";
-    return `${series.name}: ${said(series, size)} measured${far}`;
+    const size = series.n_classes;
+    const far = last > size ? `, ${valueIn(series, last)} forecast` : "";
+    return `${series.name}: ${valueIn(series, size)} measured${far}`;
   });
-  const table = error ? "The table below has accuracies." : "The table below has the same numbers.";
-  return `${measureName(error)} against number of ${nouns.class_many}. ${each.map((text) => text + ". ").join("")}${table}`;
+  const table = loss ? `The table below has ${metric.label}.` : "The table below has the same numbers.";
+  return `${measureName(loss)} against number of ${nouns.class_many}. ${each.map((text) => text + ". ").join("")}${table}`;
 }
 
-function backtestWords(steps, error) {
+function backtestWords(steps, loss) {
   const each = steps.map((d) => `${d.name}, from ${thousands(d.k)}: ${percent(d.forecast)}. `).join("");
-  const measured = [...new Set(steps.map((d) => percent(rateOf(d.found.observed, error))))].join(", ");
+  const measured = [...new Set(steps.map((d) => percent(shownAs(d.backtest.observed, loss))))].join(", ");
   return (
-    `${measureName(error)} of all ${nouns.class_many} as forecast from fewer. ${each}Measured: ${measured}. ` +
-    `The table has ${error ? "accuracies" : "the numbers"}.`
+    `${measureName(loss)} of all ${nouns.class_many} as forecast from fewer. ${each}Measured: ${measured}. ` +
+    `The table has ${loss ? metric.label : "the numbers"}.`
   );
 }
 
-// Points of a curve up to the last number of classes: accuracy everywhere, limits where known.
+// The rows of a curve from two classes on up to the last number, which need not have one.
 function curvePoints(series, last) {
-  const size = series.pilot.n_classes;
-  const found = ladder(last).concat(size, size + 1, last).filter((k) => k <= last);
-  return [...new Set(found)].sort((a, b) => a - b).map((k) => pointAt(series, k));
+  const ks = series.curve.classes.filter((k) => k >= 2 && k < last);
+  return [...ks, last].map((k) => pointAt(series, k));
 }
 
 function pointAt(series, k) {
-  series.cache ??= new Map();
-  if (!series.cache.has(k)) {
-    const [lower, upper] = limitsAt(series, k) ?? [];
-    const measured = k <= series.pilot.n_classes;
-    const point = { series, name: series.name, k, accuracy: accuracyAt(series, k), lower, upper };
-    series.cache.set(k, { ...point, measured });
-  }
-  return series.cache.get(k);
+  const [lower, upper] = limitsAt(series.curve, k) ?? [];
+  const measured = k <= series.n_classes;
+  return { series, name: series.name, k, value: valueAt(series.curve, k), lower, upper, measured };
 }
 
-function hoverText(d, error) {
-  const within = d.lower === undefined ? "" : ` (${percent(held.confidence)} interval ${rangeOf(d.lower, d.upper, error)})`;
+function hoverText(d, loss) {
+  const within = d.lower === undefined ? "" : ` (${percent(data.confidence)} interval ${rangeOf(d.lower, d.upper, loss)})`;
   const how = d.measured ? "measured" : "forecast";
-  return `${d.name}, ${how}\n${classes(d.k)}: ${percent(rateOf(d.accuracy, error))}${within}`;
+  return `${d.name}, ${how}\n${classes(d.k)}: ${percent(shownAs(d.value, loss))}${within}`;
 }
 
-function rangeOf(lower, upper, error) {
-  return error ? percentRange(1 - upper, 1 - lower) : percentRange(lower, upper);
-}
-
-// Whole numbers, evenly on a log scale; the same ones whatever the last is, so that they are kept.
-function ladder(last) {
-  const rungs = [];
-  for (let i = 0; ; i++) {
-    const k = Math.round(2 * 10 ** (i / 24));
-    if (k >= last) return [...new Set(rungs), last];
-    rungs.push(k);
-  }
+function rangeOf(lower, upper, loss) {
+  return loss ? percentRange(1 - upper, 1 - lower) : percentRange(lower, upper);
 }
 
 // Round numbers for the axis, no more than there is room for.
 function decades(last, width) {
   const room = width / 90;
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
-    const found = [];
-    for (let power = 1; power <= last; power *= 10) found.push(...steps.map((m) => m * power));
-    const ticks = found.filter((k) => k >= 2 && k <= last);
+    const round = [];
+    for (let power = 1; power <= last; power *= 10) round.push(...steps.map((m) => m * power));
+    const ticks = round.filter((k) => k >= 2 && k <= last);
     if (ticks.length <= room) return ticks;
     if (steps.length === 1) return ticks.filter((_, i) => i % Math.ceil(ticks.length / room) === 0);
   }

@@ -15,23 +15,24 @@ function asCsv(columns, rows) {
   return [columns, ...rows].map((row) => row.map(csvCell).join(",") + "\n").join("");
 }
 
+// The rows of the curves up to the last number of classes, as Forecast.to_csv has them.
 function curveCsv(shown, last) {
-  const columns = ["name", "method", "classes", "accuracy", "lower", "upper", "region"];
-  const rows = shown.flatMap((series) =>
-    curvePoints(series, last).map((d) => [
-      series.name, series.method, d.k, d.accuracy, d.lower, d.upper,
-      d.measured ? "observed" : "forecast",
-    ]),
+  const columns = ["classes", "value", "lower", "upper", "region"];
+  const rows = shown.flatMap(({ name, method, n_classes, curve }) =>
+    curvePoints({ n_classes, curve }, last).map((point) => {
+      const cells = { ...point, classes: point.k, region: point.measured ? "observed" : "forecast" };
+      return [name, method, ...columns.map((column) => cells[column])];
+    }),
   );
-  return asCsv(columns, rows);
+  return asCsv(["name", "method", ...columns], rows);
 }
 
 function backtestCsv(shown) {
   const columns = ["name", "method", "classes", "ratio", "forecast", "observed", "error", "bias", "coverage"];
-  const rows = shown.flatMap((found) =>
-    found.steps.map((step) => [
-      found.name, found.method, step.classes, step.ratio, mean(step.forecasts), found.observed,
-      step.error, step.bias, step.coverage,
+  const rows = shown.flatMap((backtest) =>
+    backtest.steps.map((step) => [
+      backtest.name, backtest.method, step.classes, step.ratio, mean(step.forecasts),
+      backtest.observed, step.error, step.bias, step.coverage,
     ]),
   );
   return asCsv(columns, rows);

@@ -1,5 +1,5 @@
 "use strict";
-// Numbers as people read them: the same words as headcount's wording.py.
+// Numbers as people read them: the same words as headcount/support/words.py.
 
 const ROUND_OFF = 1e-12; // a sum of weights may miss 0 or 1 by so much
 const MOST_DIGITS = 8;

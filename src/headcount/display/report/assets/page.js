@@ -1,39 +1,39 @@
 "use strict";
 // Connects the fields of the page with the pictures and the answers.
 
-const held = JSON.parse(document.getElementById("headcount-data").textContent);
-const nouns = held.nouns; // what the user calls classes and probes
-const all = held.series.map((one, index) => ({ ...one, index, pilot: held.pilots[one.pilot] }));
-const backtests = held.backtests.map((one, index) => ({ ...one, index }));
+const data = JSON.parse(document.getElementById("headcount-data").textContent);
+const { metric, nouns } = data; // what is forecast, and what the user calls classes and probes
+const all = data.series.map((series, index) => ({ ...series, index }));
+const backtests = data.backtests.map((backtest, index) => ({ ...backtest, index }));
 const element = (id) => document.getElementById(id);
 
-const showsErrors = () => element("measure-error")?.checked ?? false;
+const showsLoss = () => element("measure-loss")?.checked ?? false;
 
 if (all.length) startCurve();
-if (backtests.some((found) => found.steps.length)) startBacktest();
+if (backtests.some((backtest) => backtest.steps.length)) startBacktest();
 startRest();
 
 // -- the curve ------------------------------------------------------------------------------------
 
 function startCurve() {
   const [field, slider, target] = ["ask-k", "ask-slider", "ask-target"].map(element);
-  const size = Math.max(...all.map((one) => one.pilot.n_classes));
-  const largest = Math.max(...held.classes, size);
+  const size = Math.max(...all.map((series) => series.n_classes));
+  const largest = Math.max(...data.classes, size);
   const widest = Math.max(1e6, 10 * largest);
   const most = Number(field.max);
   const steps = Number(slider.max);
   const toSlider = (k) => Math.round((steps * Math.log(k / 2)) / Math.log(widest / 2));
-  const fromSlider = (at) => roundCount(2 * (widest / 2) ** (at / steps));
+  const fromSlider = (step) => roundCount(2 * (widest / 2) ** (step / steps));
 
-  const shown = () => all.filter((one) => element(`series-${one.index}`)?.checked ?? true);
+  const shown = () => all.filter((series) => element(`series-${series.index}`)?.checked ?? true);
   const askedK = () => wholeNumber(field.value, 2, most);
   const askedTarget = () => {
-    const value = rateOf(Number(target.value) / 100, showsErrors());
+    const value = shownAs(Number(target.value) / 100, showsLoss());
     return target.value.trim() !== "" && value > 0 && value <= 1 ? value : null;
   };
   const switchTarget = () => {
-    element("target-name").textContent = showsErrors() ? "Error rate allowed" : "Accuracy to keep";
-    element("curve-name").textContent = measureName(showsErrors());
+    element("target-name").textContent = showsLoss() ? `${metric.loss_title} allowed` : `${metric.title} to keep`;
+    element("curve-name").textContent = measureName(showsLoss());
     if (target.value.trim() !== "") target.value = tidy(100 - Number(target.value));
   };
   const state = () => {
@@ -44,10 +44,10 @@ function startCurve() {
     const log = element("axis-log").checked;
     const width = element("curve").clientWidth;
     if (!width) return;
-    const points = shown().flatMap((one) => curvePoints(one, state().last));
+    const points = shown().flatMap((series) => curvePoints(series, state().last));
     element("chance-note").hidden = !nearChance(points);
-    const drawing = drawCurve(shown(), state(), { width, log, error: showsErrors() });
-    element("zero-note").hidden = !leavesAxis(points, askedTarget(), showsErrors());
+    const drawing = drawCurve(shown(), state(), { width, log, loss: showsLoss() });
+    element("zero-note").hidden = !leavesAxis(points, askedTarget(), showsLoss());
     element("curve").replaceChildren(drawing);
   };
   const answer = () => {
@@ -55,11 +55,11 @@ function startCurve() {
     field.setAttribute("aria-invalid", String(k === null));
     target.setAttribute("aria-invalid", String(wanted === null));
     element("answer-k").textContent =
-      k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayAccuracy(shown(), k, showsErrors());
+      k === null ? `Give a whole number from 2 to ${thousands(most)}.` : sayValue(shown(), k, showsLoss());
     element("answer-target").textContent =
       wanted === null
-        ? `Give a percentage ${showsErrors() ? "from 0, below" : "above 0, up to"} 100.`
-        : sayCapacity(shown(), wanted, showsErrors());
+        ? `Give a percentage ${showsLoss() ? "from 0, below" : "above 0, up to"} 100.`
+        : sayCapacity(shown(), wanted, showsLoss());
     slider.setAttribute("aria-valuetext", k === null ? "no number" : classes(k));
   };
   const refresh = () => { answer(); draw(); };
@@ -81,45 +81,46 @@ function startCurve() {
     offer("headcount-curve.csv", "text/csv", curveCsv(shown(), state().last)));
   element("curve-svg").addEventListener("click", () => {
     const log = element("axis-log").checked;
-    const drawing = drawCurve(shown(), state(), { width: 800, log, error: showsErrors(), colours: ON_PAPER });
+    const drawing = drawCurve(shown(), state(), { width: 800, log, loss: showsLoss(), colours: ON_PAPER });
     offer("headcount-curve.svg", "image/svg+xml", asSvg(drawing));
   });
   slider.value = toSlider(askedK());
-  target.value = tidy(100 - 100 * roundError(1 - accuracyAt(all[0], largest)));
-  if (showsErrors()) switchTarget();
+  target.value = tidy(100 - 100 * roundError(1 - valueAt(all[0].curve, largest)));
+  if (showsLoss()) switchTarget();
   answer();
   whenResized(element("curve"), draw);
 }
 
-function sayAccuracy(shown, k, error) {
+function sayValue(shown, k, loss) {
   if (!shown.length) return "Show at least one curve.";
   const many = shown.length > 1;
-  const said = shown.map((one) => {
-    const limits = limitsAt(one, k);
-    const notes = k <= one.pilot.n_classes ? ["measured"] : [];
-    if (limits) notes.push(`${percent(held.confidence)} interval ${rangeOf(...limits, error)}`);
-    const value = percent(rateOf(accuracyAt(one, k), error)) + (notes.length ? ` (${notes.join(", ")})` : "");
-    return many ? `\n${one.name}: ${value}` : value;
+  const values = shown.map(({ name, n_classes, curve }) => {
+    const limits = limitsAt(curve, k);
+    const notes = k <= n_classes ? ["measured"] : [];
+    if (limits) notes.push(`${percent(data.confidence)} interval ${rangeOf(...limits, loss)}`);
+    const value = percent(shownAs(valueAt(curve, k), loss)) + (notes.length ? ` (${notes.join(", ")})` : "");
+    return many ? `\n${name}: ${value}` : value;
   });
-  const reach = Math.min(...shown.map((one) => one.supported ?? Infinity));
+  const reach = Math.min(...shown.map((series) => series.supported ?? Infinity));
   const far = k > reach ? ` The back-test reaches ${classes(reach)}: take this as a guess.` : "";
-  const at = `At ${classes(k)}${error ? ", error rate" : ""}`;
-  return many ? `${at}${said.join("")}${far && "\n" + far.trim()}` : `${at}: ${said[0]}.${far}`;
+  const start = `At ${classes(k)}${loss ? `, ${metric.loss_label}` : ""}`;
+  return many ? `${start}${values.join("")}${far && "\n" + far.trim()}` : `${start}: ${values[0]}.${far}`;
 }
 
-function sayCapacity(shown, target, error) {
+function sayCapacity(shown, target, loss) {
   if (!shown.length) return "";
-  const level = percent(held.confidence);
-  const wanted = (error ? "an error rate of " : "") + percent(rateOf(target, error));
-  const said = shown.map((one) => {
-    const [count, size] = [capacityOf(one, target), one.pilot.n_classes];
+  const level = percent(data.confidence);
+  const wanted = (loss ? `${withArticle(metric.loss_label)} of ` : "") + percent(shownAs(target, loss));
+  const capacities = shown.map(({ n_classes, curve }) => {
+    const count = capacityOf(curve, target);
     if (count === 1) return `even two ${nouns.class_many} are too many for ${wanted}`;
-    const limits = capacityLimits(one, target);
-    const within = limits && limits[0] !== limits[1] ? ` (${level} interval ${describeCapacities(limits, size)})` : "";
-    return `stays at or ${error ? "below" : "above"} ${wanted} up to ${describeCapacity(count, size)}${within}`;
+    const limits = capacityLimits(curve, target);
+    const within =
+      limits && limits[0] !== limits[1] ? ` (${level} interval ${describeCapacities(limits, n_classes)})` : "";
+    return `stays at or ${loss ? "below" : "above"} ${wanted} up to ${describeCapacity(count, n_classes)}${within}`;
   });
-  if (shown.length > 1) return shown.map((one, i) => `${one.name}: ${said[i]}`).join("\n");
-  return said[0].startsWith("even") ? `E${said[0].slice(1)}.` : `It ${said[0]}.`;
+  if (shown.length > 1) return shown.map((series, i) => `${series.name}: ${capacities[i]}`).join("\n");
+  return capacities[0].startsWith("even") ? `E${capacities[0].slice(1)}.` : `It ${capacities[0]}.`;
 }
 
 // -- the back-test --------------------------------------------------------------------------------
@@ -130,13 +131,12 @@ function startBacktest() {
     const value = Number(tolerance.value) / 100;
     return tolerance.value.trim() !== "" && value > 0 && value < 1 ? value : null;
   };
-  const shown = () => backtests.filter((one) => element(`backtest-${one.index}`)?.checked ?? true);
+  const shown = () => backtests.filter((backtest) => element(`backtest-${backtest.index}`)?.checked ?? true);
   const draw = () => {
     const width = element("backtest").clientWidth;
-    const some = shown();
     if (!width) return;
-    const options = { width, error: showsErrors() };
-    const drawing = some.length ? [drawBacktest(some, asked() ?? 0.05, options)] : [];
+    const options = { width, loss: showsLoss() };
+    const drawing = shown().length ? [drawBacktest(shown(), asked() ?? 0.05, options)] : [];
     element("backtest").replaceChildren(...drawing);
   };
   const answer = () => {
@@ -152,7 +152,7 @@ function startBacktest() {
   element("backtest-csv").addEventListener("click", () =>
     offer("headcount-backtest.csv", "text/csv", backtestCsv(shown())));
   element("backtest-svg").addEventListener("click", () => {
-    const options = { width: 800, error: showsErrors(), colours: ON_PAPER };
+    const options = { width: 800, loss: showsLoss(), colours: ON_PAPER };
     const drawing = drawBacktest(shown(), asked() ?? 0.05, options);
     offer("headcount-backtest.svg", "image/svg+xml", asSvg(drawing));
   });
@@ -163,25 +163,25 @@ function startBacktest() {
 // As far as forecasts were good enough at every step so far.
 function saySupport(shown, tolerance) {
   const many = shown.length > 1;
-  const said = shown.map((found) => {
+  const reaches = shown.map((backtest) => {
     let ratio = 1;
-    for (const step of found.steps) {
+    for (const step of backtest.steps) {
       if (step.error > tolerance) break;
       ratio = step.ratio;
     }
-    const reach = classes(Math.floor(ratio * found.n_classes * (1 + ROUND_OFF)));
-    const name = many ? `\n${found.name}: ` : "";
+    const reach = classes(Math.floor(ratio * backtest.n_classes * (1 + ROUND_OFF)));
+    const name = many ? `\n${backtest.name}: ` : "";
     return name + (ratio > 1 ? `forecasts up to ${reach}` : "no forecast beyond the pilot");
   });
-  if (many) return `That supports${said.join("")}`;
-  return said.length ? `That supports ${said[0]}.` : "";
+  if (many) return `That supports${reaches.join("")}`;
+  return reaches.length ? `That supports ${reaches[0]}.` : "";
 }
 
 // -- the rest -------------------------------------------------------------------------------------
 
 function startRest() {
   element("data-json").addEventListener("click", () =>
-    offer("headcount-report.json", "application/json", JSON.stringify(held, null, 1)));
+    offer("headcount-report.json", "application/json", JSON.stringify(data, null, 1)));
   const copy = element("copy-code");
   copy?.addEventListener("click", async () => {
     try {
@@ -213,6 +213,10 @@ function wholeNumber(text, least, most) {
 function roundError(error) {
   const power = 10 ** Math.floor(Math.log10(Math.max(error, 0.001)));
   return Math.min(0.5, [1, 2, 5, 10].find((m) => m * power >= error) * power);
+}
+
+function withArticle(noun) {
+  return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 function tidy(value) {

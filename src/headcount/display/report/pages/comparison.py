@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from headcount import __version__
 from headcount.display.report.contents import Contents, Finding, Reproduction, Table, findings_of
-from headcount.display.report.embedding import as_backtest
+from headcount.display.report.page_data import backtest_data
 from headcount.display.report.pages.forecast import (
     LARGE,
-    SCHEMA,
+    against_classes,
     forecast_series,
-    pilot_data,
     round_numbers,
+    shared_data,
 )
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
 from headcount.questions.compare import Comparison, Lead
-from headcount.support.words import in_points, named, percent, percent_range, plain, rough_chance
+from headcount.support.serialise import SCHEMA
+from headcount.support.words import in_points, named, percent, plain, rough_chance
 
 
 def comparison_contents(
@@ -26,14 +27,17 @@ def comparison_contents(
     warnings: Sequence[str] = (),
 ) -> Contents:
     """Return what is on the page of a comparison."""
-    made = result.forecasts
-    names = [named(name) for name in made]
+    forecasts = result.forecasts
+    names = ", ".join(map(named, forecasts))
     how = "on the same classes" if result.paired else "not on the same classes or probes"
-    sizes = dict.fromkeys(size_of(one.n_classes, one.n_probes) for one in made.values())
+    sizes = dict.fromkeys(
+        size_of(forecast.n_classes, forecast.n_probes) for forecast in forecasts.values()
+    )
     files = [("Files", ", ".join(map(named, sources)))] if sources else []
+    about = {name: text for forecast in forecasts.values() for name, text in forecast.about.items()}
     return Contents(
         nouns=result.nouns,
-        title=f"Comparison of {', '.join(names)}",
+        title=f"Comparison of {names} in {result.metric.label}",
         subtitle=f"Measured on {'; '.join(sizes)}, {how}.",
         sentences=result.sentences(),
         large=min(len(result.classes), LARGE),
@@ -43,74 +47,64 @@ def comparison_contents(
             "schema": SCHEMA,
             "kind": "comparison",
             "version": __version__,
-            "confidence": result.confidence,
-            "classes": list(result.classes),
             "answer": result.to_dict(),
-            "pilots": [pilot_data(one, name) for name, one in made.items()],
-            "series": [
-                forecast_series(one, name, at) for at, (name, one) in enumerate(made.items())
-            ],
+            **shared_data(next(iter(forecasts.values())), result.classes),
+            "series": [forecast_series(forecast, name) for name, forecast in forecasts.items()],
             "backtests": [
-                as_backtest(one.backtest, name)
-                for name, one in made.items()
-                if one.backtest is not None
+                backtest_data(forecast.backtest, name)
+                for name, forecast in forecasts.items()
+                if forecast.backtest is not None
             ],
         },
         curve=_curves(result),
         toggles="Systems",
         leads=_leads(result),
-        backtests=[backtest_part(one.backtest, name) for name, one in made.items()],
-        pilots=[facts_of(one, named(name)) for name, one in made.items()],
-        methods=method_facts(
-            [one.method for one in made.values()],
-            [("Level of intervals", percent(result.confidence)), *files],
-        ),
+        backtests=[backtest_part(forecast.backtest, name) for name, forecast in forecasts.items()],
+        pilots=[facts_of(forecast, named(name)) for name, forecast in forecasts.items()],
+        methods=method_facts(about, [("Level of intervals", percent(result.confidence)), *files]),
     )
 
 
 def _findings(result: Comparison, warnings: Sequence[str]) -> list[Finding]:
     """Return what to know of each system, and then of all."""
-    found, said = [], set()
-    for name, one in result.forecasts.items():
-        found += findings_of(one.checks, one.warnings, named(name))
-        said |= {*one.warnings, *(check.message for check in one.checks)}
-    return found + findings_of((), [text for text in warnings if text not in said])
+    findings = [
+        finding
+        for name, forecast in result.forecasts.items()
+        for finding in findings_of(forecast.checks, forecast.warnings, named(name))
+    ]
+    messages = {finding.message for finding in findings}
+    return findings + findings_of((), [text for text in warnings if text not in messages])
 
 
 def _curves(result: Comparison) -> Table:
-    made = result.forecasts
-    sizes = [one.n_classes for one in made.values()]
-    rows = []
-    for k in round_numbers(max(sizes), result.classes):
-        row = [f"{k:,}"]
-        for one in made.values():
-            limits = one.interval(k)
-            within = limits and f" ({percent_range(float(limits[0]), float(limits[1]))})"
-            row.append(f"{percent(float(one.accuracy(k)))}{within or ''}")
-        rows.append(row)
-    caption = "Accuracy against number of classes"
-    if any(one.uncertainty is not None for one in made.values()):
+    forecasts = result.forecasts.values()
+    classes = round_numbers(max(forecast.n_classes for forecast in forecasts), result.classes)
+    columns = [
+        [_within_brackets(*row[1:-1]) for row in forecast.table(classes).cells()]
+        for forecast in forecasts
+    ]
+    rows = list(zip([f"{k:,}" for k in classes], *columns, strict=True))
+    caption = against_classes(next(iter(forecasts)))
+    if any(forecast.uncertainty is not None for forecast in forecasts):
         caption += f"; in brackets the {percent(result.confidence)} interval"
-    return Table(caption, ("classes", *map(named, made)), rows)
+    return Table(caption, ("classes", *map(named, result.forecasts)), rows)
+
+
+def _within_brackets(value: str, limits: str = "") -> str:
+    return f"{value} ({limits})" if limits else value
 
 
 def _leads(result: Comparison) -> Table:
-    made, rows = result.forecasts, []
+    write, rows = result.metric.write, []
     for pair in result.pairs:
+        names = pair.first, pair.second
         for k in result.classes:
             lead = pair.at(k)
-            rows.append(
-                [
-                    plain(pair.first),
-                    plain(pair.second),
-                    f"{k:,}",
-                    *(percent(float(made[name].accuracy(k))) for name in (pair.first, pair.second)),
-                    _ahead(lead),
-                    "-" if lead.chance is None else rough_chance(lead.chance),
-                ]
-            )
+            values = [write(float(result.forecasts[name].value(k))) for name in names]
+            chance = "-" if lead.chance is None else rough_chance(lead.chance)
+            rows.append([*map(plain, names), f"{k:,}", *values, _ahead(lead), chance])
     columns = (
-        "first", "second", "classes", "accuracy of first", "of second",
+        "first", "second", "classes", f"{result.metric.label} of first", "of second",
         _lead_title(result), "chance that first is better",
     )  # fmt: skip
     return Table("Who is ahead", columns, rows, left=2)
@@ -127,8 +121,8 @@ def _ahead(lead: Lead) -> str:
     if lead.lower is None or lead.upper is None:
         return in_points(lead.difference, sign="+")
     worth = (lead.upper - lead.lower) / 10  # digits of less than that tell nothing
-    said, least, most = (
+    difference, least, most = (
         in_points(value, beside=max(abs(value), worth), sign="+")
         for value in (lead.difference, lead.lower, lead.upper)
     )
-    return f"{said} ({least} to {most})"
+    return f"{difference} ({least} to {most})"
