@@ -46,6 +46,10 @@ def sources():
     yield "by columns", source_of_scores(np.asfortranarray(SCORES), LABELS, True), SCORES
     yield "whole numbers", source_of_scores(SCORES.astype(np.int64), LABELS, True), SCORES
     yield "vectors", source_of_embeddings(VECTORS, LABELS, "dot", GALLERY, np.arange(9)), SCORES
+    second = RNG.integers(-3, 4, (N_CLASSES, N_DIMS)).astype(np.float64)
+    twice, owners = np.concatenate([GALLERY, second]), np.tile(np.arange(N_CLASSES), 2)
+    best = np.maximum(SCORES, VECTORS @ second.T)
+    yield "several rows", source_of_embeddings(VECTORS, LABELS, "dot", twice, owners), best
     shifts = np.arange(N_CLASSES) % 3 - 1.0
     plain = source_of_scores(SCORES, LABELS, True)
     yield "shifted", source_of_shifted_scores(plain, shifts), SCORES + shifts
