@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import brute
-from headcount import Pilot, UnsupportedError, forecast
-from headcount.counting import ScoreMatrix
+from headcount import DataError, Pilot, UnsupportedError, forecast
 
 SIMILARITIES = ("euclidean", "cosine", "dot")
 
@@ -362,9 +361,8 @@ def test_beats_serve_subsets_without_reading_scores():
 def test_rows_with_bad_values_are_counted_once_each():
     scores = np.ones((5, 4), np.float32)
     scores[1, 2], scores[3, :] = np.nan, np.inf
-    source = ScoreMatrix(scores, np.zeros(5, np.int64), True)
-    source.count()
-    assert (source.bad > 0).tolist() == [False, True, False, True, False]
+    with pytest.raises(DataError, match=r"2 of 5 rows hold NaN.*row 1, column 2 is nan"):
+        Pilot.from_scores(scores, np.zeros(5, np.int64))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -372,13 +370,14 @@ def test_rows_with_bad_values_are_counted_once_each():
 def test_bad_values_are_found_wherever_they_are(order, dtype):
     scores = np.asarray(np.random.default_rng(20).normal(size=(40, 2500)), dtype, order=order)
     labels = np.arange(40)
+    true = scores[np.arange(40), labels][:, None]
+    clean = Pilot.from_scores(scores, labels, higher_is_better=True)
+    assert clean.losses.tolist() == (scores > true).sum(axis=1).tolist()
+    assert (clean.ties == 0).all()
     places = {3: 0, 7: 1021, 11: 1022, 12: 2499}  # around the ends of a stretch of counters
     for value, (row, column) in zip((np.nan, np.inf, -np.inf, np.nan), places.items(), strict=True):
-        scores[row, column] = value
-    source = ScoreMatrix(scores, labels, True)
-    losses, ties = source.count()
-    assert np.flatnonzero(source.bad).tolist() == list(places)
-    clean = np.setdiff1d(np.arange(40), list(places))
-    true = scores[np.arange(40), labels][:, None]
-    assert losses[clean].tolist() == (scores > true).sum(axis=1)[clean].tolist()
-    assert (ties[clean] == 0).all()
+        flawed = scores.copy(order="K")
+        flawed[row, column] = value
+        words = f"1 of 40 rows holds NaN.*row {row}, column {column} is {value}"
+        with pytest.raises(DataError, match=words):
+            Pilot.from_scores(flawed, labels)

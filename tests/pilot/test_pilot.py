@@ -128,6 +128,29 @@ def test_both_ways_of_spreading_ties_agree(monkeypatch):
     np.testing.assert_allclose(swept.weights, expanded.weights, rtol=1e-9)
 
 
+@pytest.mark.parametrize("few_rows", [0, 10**6], ids=["swept", "expanded"])
+@pytest.mark.parametrize("least", [0, 1, 30])
+@pytest.mark.parametrize("tied", ["some", "all", "low", "high"])
+def test_ties_are_spread_as_by_hand(monkeypatch, few_rows, least, tied):
+    """Whether or not small numbers of losses occur, and whichever probes lie beyond the runs."""
+    monkeypatch.setattr("headcount.pilot.losses.FEW_ROWS", few_rows)
+    losses = least + np.array([4, 4, 0, 9, 12, 25, 40, 4, 60])
+    ties = {
+        "some": [2, 0, 3, 0, 6, 0, 5, 2, 0],
+        "all": [2, 1, 3, 4, 6, 1, 5, 2, 7],
+        "low": [2, 1, 3, 0, 0, 0, 0, 2, 0],
+        "high": [0, 0, 0, 0, 0, 0, 5, 0, 7],
+    }[tied]
+    pilot = Pilot.from_losses(losses, 200, ties=ties)
+    shares: dict[int, float] = {}
+    for lost, equal in zip(losses.tolist(), ties, strict=True):
+        for place in range(lost, lost + equal + 1):
+            shares[place] = shares.get(place, 0.0) + 1 / 9 / (equal + 1)
+    table = pilot.table()
+    assert table.losses.tolist() == sorted(shares)
+    assert table.weights.tolist() == pytest.approx([shares[place] for place in sorted(shares)])
+
+
 def test_a_few_ties_among_many_classes_take_little_room():
     n_classes = 10**12
     table = Pilot.from_losses([0, n_classes - 11], n_classes, ties=[1, 10]).table()

@@ -78,11 +78,12 @@ class Beats:
         lengths = np.diff(self.start)[rows]
         entries = _ranges(self.start[rows], lengths)
         renumbered = number[self.classes[entries]]
-        kept = renumbered >= 0
-        owner = np.repeat(np.arange(len(rows)), lengths)[kept]
-        order = np.lexsort((renumbered[kept], owner))
+        inside = renumbered >= 0
+        owner = np.repeat(np.arange(len(rows)), lengths)[inside]
+        order = np.lexsort((renumbered[inside], owner))
         start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(rows)))])
-        return Beats(start, renumbered[kept][order], self.tied[entries][kept][order], len(classes))
+        tied = self.tied[entries][inside][order]
+        return Beats(start, renumbered[inside][order], tied, len(classes))
 
 
 def _ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ one, which any increasing map of the scores leaves in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,34 @@ def canonical_order(
     return np.lexsort((*_extremes(blocks, labels, beats.n_classes), keys))
 
 
+def class_keys(counts: Sequence[NDArray[Any]], labels: NDArray[np.int64], n_classes: int) -> Keys:
+    """Return a number for each class, made from the counts of its probes in any order.
+
+    Parameters
+    ----------
+    counts : sequence of arrays
+        Whole numbers, one for each probe, such as its losses and its ties.
+    labels : ndarray of int64
+        Class of each probe.
+    n_classes : int
+        How many classes there are.
+
+    Examples
+    --------
+    The first two classes have the same probes:
+
+    >>> import numpy as np
+    >>> losses, ties, labels = np.array([4, 0, 0, 4, 4]), np.zeros(5), np.array([0, 0, 1, 1, 2])
+    >>> first, second, third = class_keys((losses, ties), labels, 3)
+    >>> bool(first == second), bool(first == third)
+    (True, False)
+    """
+    key = np.zeros(len(labels), np.uint64)
+    for count in counts:
+        key = _mixed(key * np.uint64(3) + _mixed(count))
+    return _sums(labels, key, n_classes)
+
+
 def _keys(beats: Beats, labels: NDArray[np.int64]) -> Keys:
     n_probes = len(labels)
     probe = np.repeat(np.arange(n_probes), np.diff(beats.start))
@@ -51,10 +79,12 @@ def _keys(beats: Beats, labels: NDArray[np.int64]) -> Keys:
     keys = _mixed(np.bincount(labels, minlength=beats.n_classes))
     for _ in range(ROUNDS):
         rivals = _sums(probe, _mixed(keys[beats.classes] + kind), n_probes)
-        mine = _sums(labels, _mixed(rivals), beats.n_classes)
+        beaten_by = _sums(labels, _mixed(rivals), beats.n_classes)
         owners = _mixed(keys[labels[probe]] * np.uint64(3) + kind)
-        theirs = _sums(beats.classes, owners, beats.n_classes)
-        keys = _mixed(_mixed(keys) + _mixed(mine) * np.uint64(5) + _mixed(theirs) * np.uint64(7))
+        beating = _sums(beats.classes, owners, beats.n_classes)
+        keys = _mixed(
+            _mixed(keys) + _mixed(beaten_by) * np.uint64(5) + _mixed(beating) * np.uint64(7)
+        )
     return keys
 
 

@@ -15,18 +15,21 @@ from numpy.typing import NDArray
 
 from headcount.counting import kernels
 from headcount.counting.beats import Beats, empty_beats
-from headcount.counting.source import BLOCK_BYTES
+from headcount.counting.blocks import BLOCK_BYTES, BlockSource
+from headcount.counting.copies import copied_vectors
 from headcount.counting.summaries import Pieces, empty_pieces, fill_pieces
-from headcount.counting.tiles import SIMILARITIES, Tiles, norms_of, row_blocks, vectors_of
-from headcount.support.workers import for_each, one_blas_thread, thread_count
+from headcount.counting.tiles import SIMILARITY_CODES, Tiles, norms_of, vectors_of
+from headcount.support import validation
+from headcount.support.workers import for_each, one_blas_thread, row_blocks, thread_count
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 TILE_ROWS = 512
 
 
-class Embeddings:
+class Embeddings(BlockSource):
     """Scores of probe vectors against gallery vectors.
 
     Parameters
@@ -57,15 +60,39 @@ class Embeddings:
         rows: NDArray[np.intp] | None = None,
         own: Ints | None = None,
     ) -> None:
+        unit = np.finfo(np.float64).eps / 2
+        super().__init__(true, len(start) - 1, float(4 * (probes.shape[1] + 8) * unit))
         self.probes = probes
-        self.true = true
         self.gallery = vectors_of(gallery)
         self.start = start
         self.similarity = similarity
         self.rows = rows
         self.own = np.full(len(true), -1, np.int64) if own is None else own
-        self.n_probes = len(true)
-        self.n_classes = len(start) - 1
+
+    @classmethod
+    def enrolled(
+        cls,
+        probes: NDArray[Any],
+        true: Ints,
+        gallery: NDArray[Any],
+        owners: Ints,
+        similarity: str,
+    ) -> Embeddings:
+        """Return the scores of probes against gallery rows, whose classes are `owners`."""
+        validation.finite_vectors(probes, "probes")
+        validation.finite_vectors(gallery, "gallery")
+        rows, start, _ = _by_class(gallery, owners)
+        return cls(probes, true, rows, start, similarity)
+
+    @classmethod
+    def leaving_one_out(cls, vectors: NDArray[Any], owners: Ints, similarity: str) -> Embeddings:
+        """Return the scores of each row against all others, where its class has another one."""
+        validation.finite_vectors(vectors, "probes")
+        gallery, start, order = _by_class(vectors, owners)
+        rows = np.flatnonzero(np.bincount(owners)[owners] > 1)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return cls(vectors, owners[rows], gallery, start, similarity, rows, place[rows])
 
     def count(self) -> tuple[Ints, Ints]:
         """Losses and ties of every probe."""
@@ -115,12 +142,12 @@ class Embeddings:
 
         def work(rows: slice) -> None:
             block = tiles.probe_block(rows)
-            at = start[:-1][rows].copy()
+            next_place = start[:-1][rows].copy()
             for first, last in tiles.columns:
                 approx, low, high = tiles.tile(block, first, last)
                 kernels.collect_classes(
                     approx, low, high, first, last, *block.pairs, self.gallery, tiles.norms,
-                    self.start, tiles.similarity, at, classes, tied,
+                    self.start, tiles.similarity, next_place, classes, tied,
                 )  # fmt: skip
 
         self._run(work, tiles, "Listing rivals")
@@ -133,9 +160,19 @@ class Embeddings:
         for block in row_blocks(self.n_probes, size):
             yield block, self._in_units(self._score_rows(block, norms))
 
-    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Scores as they are: computed in float64, so that nothing more is known."""
-        return self.blocks()
+    def true_scores(self) -> Floats:
+        """Scores of the true classes alone, higher is better."""
+        own, norms = np.empty(self.n_probes), norms_of(self.gallery)
+
+        def work(rows: slice) -> None:
+            own[rows] = self.probe_scores(rows, norms)[2]
+
+        for_each(work, row_blocks(self.n_probes, TILE_ROWS), task="Reading true scores")
+        return self._in_units(own)
+
+    def copies(self) -> Flags:
+        """Which probes equal a gallery row of their own class that is not the probe's own row."""
+        return copied_vectors(self)
 
     def probe_scores(
         self, rows: slice, norms: Floats
@@ -143,14 +180,12 @@ class Embeddings:
         """Vectors, lengths and true scores of some probes, and how far a quick score may be off."""
         raw = vectors_of(self.probes[rows if self.rows is None else self.rows[rows]])
         lengths, exact = norms_of(raw), np.empty(len(raw))
-        similarity = SIMILARITIES[self.similarity]
         kernels.true_scores(
             raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start,
-            similarity, exact,
+            SIMILARITY_CODES[self.similarity], exact,
         )  # fmt: skip
-        unit = 4 * (raw.shape[1] + 8) * np.finfo(np.float64).eps / 2
-        reach = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}
-        return raw, lengths, exact, unit * reach[self.similarity]
+        size = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}
+        return raw, lengths, exact, self.round_off * size[self.similarity]
 
     def _score_rows(self, rows: slice, norms: Floats) -> Floats:
         """Scores of some probes against all classes; squared distances for Euclidean ones."""
@@ -158,7 +193,7 @@ class Embeddings:
         scores = np.empty((len(raw), self.n_classes))
         kernels.score_rows(
             raw, lengths, self.true[rows], exact, slack, self.gallery, norms, self.start,
-            SIMILARITIES[self.similarity], scores,
+            SIMILARITY_CODES[self.similarity], scores,
         )  # fmt: skip
         return scores
 
@@ -167,15 +202,14 @@ class Embeddings:
 
     def subset(self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints) -> Embeddings:
         """Keep some probes and some classes."""
-        lengths = np.diff(self.start)[classes]
-        start = np.concatenate([[0], np.cumsum(lengths)])
-        kept = np.concatenate([np.arange(self.start[c], self.start[c + 1]) for c in classes])
+        start = np.concatenate([[0], np.cumsum(np.diff(self.start)[classes])])
+        enrolled = np.concatenate([np.arange(self.start[c], self.start[c + 1]) for c in classes])
         place = np.full(len(self.gallery) + 1, -1, np.int64)  # the last entry serves own = -1
-        place[kept] = np.arange(len(kept))
+        place[enrolled] = np.arange(len(enrolled))
         return Embeddings(
             self.probes,
             true,
-            self.gallery[kept],
+            self.gallery[enrolled],
             start,
             self.similarity,
             rows if self.rows is None else self.rows[rows],
@@ -189,3 +223,11 @@ class Embeddings:
         # One thread of the product per block: the blocks keep all cores busy by themselves.
         with one_blas_thread():
             for_each(work, row_blocks(self.n_probes, size), task=task)
+
+
+def _by_class(vectors: NDArray[Any], owners: Ints) -> tuple[NDArray[Any], Ints, NDArray[np.intp]]:
+    """Return rows sorted by class, where each class starts, and the order."""
+    order = np.argsort(owners, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
+    in_order = np.array_equal(order, np.arange(len(order)))
+    return vectors if in_order else vectors[order], start, order

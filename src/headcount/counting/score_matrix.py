@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from headcount.counting import kernels
 from headcount.counting.beats import Beats, empty_beats
-from headcount.counting.source import BLOCK_BYTES
+from headcount.counting.blocks import BLOCK_BYTES, BlockSource
 from headcount.counting.summaries import Pieces, empty_pieces, fill_pieces
-from headcount.counting.tiles import row_blocks
-from headcount.support.workers import for_each, thread_count
+from headcount.support import validation
+from headcount.support.workers import for_each, row_blocks, thread_count
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 PACKED = {1: (np.uint16, 8), 2: (np.uint16, 8), 4: (np.uint32, 10), 8: (np.uint64, 20)}
 
 
-class ScoreMatrix:
+class ScoreMatrix(BlockSource):
     """A score matrix of shape (probes, classes), in memory or memory-mapped.
 
     Parameters
@@ -30,7 +30,7 @@ class ScoreMatrix:
     scores : ndarray of shape (n_rows, n_columns)
         Any integer or floating type; never copied whole.
     true : ndarray of int64, shape (n_probes,)
-        Class of each probe, counted among the classes kept.
+        Class of each probe, counted among the classes of this source.
     higher_is_better : bool
         False for distances.
     rows, columns : ndarray of int, optional
@@ -45,14 +45,13 @@ class ScoreMatrix:
         rows: NDArray[np.intp] | None = None,
         columns: NDArray[np.intp] | None = None,
     ) -> None:
+        super().__init__(
+            true, scores.shape[1] if columns is None else len(columns), _round_off(scores.dtype)
+        )
         self.scores = scores
-        self.true = true
         self.sign = 1 if higher_is_better else -1
         self.rows = rows
         self.columns = columns
-        self.n_probes = len(true)
-        self.n_classes = scores.shape[1] if columns is None else len(columns)
-        self.bad: Ints = np.zeros(self.n_probes, np.int64)
 
     def _block(self, rows: slice) -> NDArray[Any]:
         block = self.scores[rows if self.rows is None else self.rows[rows]]
@@ -60,37 +59,39 @@ class ScoreMatrix:
             block = block[:, self.columns]
         return np.ascontiguousarray(_native(block))
 
+    def _row(self, probe: int) -> NDArray[Any]:
+        """All scores of one probe, as they were given."""
+        return np.asarray(self.scores[probe if self.rows is None else self.rows[probe]])
+
     def _by_columns(self) -> bool:
+        """Whether the matrix is stored by columns, and can be read as it is."""
         whole = self.rows is None and self.columns is None
         plain = self.scores.dtype.isnative and _native(self.scores[:0]).dtype == self.scores.dtype
-        return whole and plain and bool(self.scores.T.flags.c_contiguous)
+        flags = self.scores.flags
+        return whole and plain and flags.f_contiguous and not flags.c_contiguous
 
     def _rows_within(self, n_bytes: int) -> int:
         return max(1, n_bytes // max(1, self.n_classes * self.scores.dtype.itemsize))
 
     def count(self) -> tuple[Ints, Ints]:
-        """Losses and ties of every probe; rows with a NaN or infinity are counted in `bad`."""
-        above, equal = np.zeros((2, self.n_probes), np.int64)
-        self.bad[:] = 0
-        by_columns = self._by_columns() and not self.scores.flags.c_contiguous
+        """Losses and ties of every probe; scores that are not finite are refused."""
+        above, equal, flawed = np.zeros((3, self.n_probes), np.int64)
+        by_columns = self._by_columns()
 
         def work(rows: slice) -> None:
             if by_columns:
-                counts = above[rows], equal[rows], self.bad[rows]
+                counts = above[rows], equal[rows], flawed[rows]
                 unit, bits = PACKED[self.scores.dtype.itemsize]
                 kernels.count_columns(
                     self.scores.T, rows.start, self.true[rows], np.empty(0, unit), bits, *counts
                 )
             else:
-                self._count_block(self._block(rows), rows, above, equal)
+                self._count_rows(self._block(rows), rows, above, equal, flawed)
 
         size = 8192 if by_columns else min(2048, self._rows_within(BLOCK_BYTES // 8))
         for_each(work, row_blocks(self.n_probes, size), task="Counting")
+        validation.refuse_not_finite(flawed > 0, self._row, "scores")
         return self._oriented(above, equal)
-
-    def _count_block(self, block: NDArray[Any], rows: slice, above: Ints, equal: Ints) -> None:
-        unit = _counter(block)
-        kernels.count_rows(block, self.true[rows], unit, above[rows], equal[rows], self.bad[rows])
 
     def _oriented(self, above: Ints, equal: Ints) -> tuple[Ints, Ints]:
         ties = equal - 1  # the true class equals itself
@@ -99,12 +100,12 @@ class ScoreMatrix:
 
     def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
         """Losses, ties and pieces of every probe in one pass."""
-        above, equal = np.zeros((2, self.n_probes), np.int64)
+        above, equal, flawed = np.zeros((3, self.n_probes), np.int64)
         pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
 
         def work(rows: slice) -> None:
             block = self._block(rows)
-            self._count_block(block, rows, above, equal)
+            self._count_rows(block, rows, above, equal, flawed)
             scores = self.sign * block.astype(np.float64)
             fill_pieces(pieces, rows, scores, self.true[rows])
 
@@ -137,8 +138,10 @@ class ScoreMatrix:
 
     def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Scores, or places in their row where float64 would merge scores (64-bit integers)."""
-        size = max(1, BLOCK_BYTES // (8 * self.n_classes))
-        for rows in row_blocks(self.n_probes, size):
+        if self.round_off == 0:
+            yield from self.blocks()
+            return
+        for rows in row_blocks(self.n_probes, max(1, BLOCK_BYTES // (8 * self.n_classes))):
             block = self._block(rows)
             yield rows, self.sign * (_places(block) if _merges(block) else block.astype(np.float64))
 
@@ -168,9 +171,11 @@ def _native(block: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(block, dtype=block.dtype.newbyteorder("="))
 
 
-def _counter(scores: NDArray[Any]) -> NDArray[Any]:
-    """Return an empty array of integers as wide as the scores, 16 bits at least."""
-    return np.empty(0, {1: np.int16, 2: np.int16, 4: np.int32}.get(scores.dtype.itemsize, np.int64))
+def _round_off(dtype: np.dtype[Any]) -> float:
+    """Return how far float64 may be from a score, relative to it; `_native` rounds long doubles."""
+    return (
+        float(np.finfo(np.float64).eps) / 2 if dtype.kind in "iu" and dtype.itemsize == 8 else 0.0
+    )
 
 
 def _merges(block: NDArray[Any]) -> bool:
@@ -184,6 +189,6 @@ def _places(block: NDArray[Any]) -> Floats:
     ascending = np.take_along_axis(block, order, axis=1)
     places = np.zeros(block.shape)
     places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
-    found = np.empty_like(places)
-    np.put_along_axis(found, order, places, axis=1)
-    return found
+    unsorted = np.empty_like(places)
+    np.put_along_axis(unsorted, order, places, axis=1)
+    return unsorted

@@ -16,6 +16,19 @@ class Pieces:
     """What score-based methods need of each probe; impostors are the scores of wrong classes.
 
     Higher is better throughout: distances come negated.
+
+    Attributes
+    ----------
+    true : ndarray of shape (n_probes,)
+        Score of the true class.
+    top : ndarray of shape (n_probes, n_top)
+        Best impostors, in descending order.
+    mean, spread : ndarray of shape (n_probes,)
+        Mean and standard deviation of the impostors.
+    quantiles : ndarray of shape (n_probes, n_levels)
+        Quantiles of the impostors at `levels`, linear between neighbours.
+    levels : ndarray of shape (n_levels,)
+        Which quantiles.
     """
 
     true: Floats
@@ -35,9 +48,9 @@ def empty_pieces(n_probes: int, n_classes: int, top: int, levels: Floats) -> Pie
 
 def fill_pieces(pieces: Pieces, rows: slice, scores: Floats, true: Ints) -> None:
     """Summarise whole rows of scores; sorts them in place."""
-    here = np.arange(len(scores))
-    pieces.true[rows] = scores[here, true]
-    scores[here, true] = -np.inf
+    own = np.arange(len(scores)), true
+    pieces.true[rows] = scores[own]
+    scores[own] = -np.inf
     scores.sort(axis=1)
     impostors = scores[:, 1:]
     n_best, last = pieces.top.shape[1], impostors.shape[1] - 1
@@ -47,5 +60,5 @@ def fill_pieces(pieces: Pieces, rows: slice, scores: Floats, true: Ints) -> None
     place = pieces.levels * last
     under = np.minimum(np.floor(place).astype(np.intp), max(last - 1, 0))
     over = np.minimum(under + 1, last)
-    part = place - under
-    pieces.quantiles[rows] = impostors[:, under] * (1 - part) + impostors[:, over] * part
+    fraction = place - under
+    pieces.quantiles[rows] = impostors[:, under] * (1 - fraction) + impostors[:, over] * fraction

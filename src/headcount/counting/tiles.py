@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.counting import kernels
-from headcount.support.workers import for_each
+from headcount.support.workers import for_each, row_blocks
 
 if TYPE_CHECKING:
     from headcount.counting.embeddings import Embeddings
@@ -18,12 +18,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 TILE_COLUMNS = 1024
-SIMILARITIES = {"dot": kernels.DOT, "cosine": kernels.COSINE, "euclidean": kernels.EUCLIDEAN}
-
-
-def row_blocks(n_rows: int, size: int) -> list[slice]:
-    """Split rows into consecutive blocks of at most `size`."""
-    return [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, max(size, 1))]
+SIMILARITY_CODES = {"dot": kernels.DOT, "cosine": kernels.COSINE, "euclidean": kernels.EUCLIDEAN}
 
 
 def vectors_of(rows: NDArray[Any]) -> NDArray[Any]:
@@ -69,7 +64,7 @@ class Tiles:
     def __init__(self, source: Embeddings) -> None:
         gallery = source.gallery
         self.source = source
-        self.similarity = SIMILARITIES[source.similarity]
+        self.similarity = SIMILARITY_CODES[source.similarity]
         self.euclidean = self.similarity == kernels.EUCLIDEAN
         self.norms = norms_of(gallery)
         self.scale = 1.0 if self.similarity == kernels.COSINE else _power_of_two(gallery)
@@ -81,7 +76,6 @@ class Tiles:
         self.lengths = np.empty(len(gallery))
         for_each(self._centre, row_blocks(len(gallery), 4096), task="Preparing the gallery")
         self.unit32 = 1.05 * (n_dims + 8) * np.finfo(np.float32).eps / 2
-        self.unit64 = 4 * (n_dims + 8) * np.finfo(np.float64).eps / 2
         self.columns = _class_tiles(source.start)
         self.widest = max(int(source.start[b] - source.start[a]) for a, b in self.columns)
 
@@ -153,7 +147,9 @@ class Tiles:
             product = block.size * longest
             reach = block.size * (1.0 if self.similarity == kernels.COSINE else norm)
             reach = reach + np.abs(block.level)
-        return np.asarray(self.unit32 * product + self.unit64 * reach + _TINY / block.scale)
+        return np.asarray(
+            self.unit32 * product + self.source.round_off * reach + _TINY / block.scale
+        )
 
 
 # Far under any bound at the scale the vectors are brought to; covers products that underflow.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.counting.tiles import row_blocks
 from headcount.curves.favorability import Favorability
 from headcount.errors import AssumptionWarning, warn
 from headcount.estimators.base import Extrapolator
@@ -13,7 +12,7 @@ from headcount.estimators.shared import kernels
 from headcount.estimators.shared.bandwidths import rule_number
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import counted
-from headcount.support.workers import for_each
+from headcount.support.workers import for_each, row_blocks
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.counting import SIMILARITIES, Beats, Pieces, ScoreMatrix, Source
-from headcount.counting.canonical import canonical_order
+from headcount.counting import (
+    SIMILARITIES,
+    Beats,
+    Pieces,
+    Source,
+    canonical_order,
+    source_of_embeddings,
+    source_of_scores,
+)
 from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.classifiers import classifier_name, classifier_scores
-from headcount.pilot.gallery import enrolled, leave_one_out
+from headcount.pilot.gallery import classes_of_gallery, classes_of_rows
 from headcount.pilot.labels import (
     Groups,
     Order,
@@ -80,6 +87,9 @@ class Pilot:
     nouns : Nouns
         What classes and probes are called in everything that is made from the pilot; see
         `with_nouns`.
+    listed_scores : ndarray of float64, shape (n_probes, 2), or None
+        Of nearest-neighbour lists, the scores of the true class and of the best other one, higher
+        is better; -inf for what is not in the list.
 
     Examples
     --------
@@ -101,7 +111,7 @@ class Pilot:
         possible_ties: NDArray[np.int64] | None = None,
         labels: NDArray[np.int64] | None = None,
         source: Source | None = None,
-        listed: NDArray[np.float64] | None = None,
+        listed_scores: NDArray[np.float64] | None = None,
         beats: Beats | None = None,
         average: str = "macro",
         tie_rule: str = "random",
@@ -126,10 +136,9 @@ class Pilot:
         self.order = None if order is None else _frozen(order)
         self.classifier = classifier
         self.nouns = nouns
+        self.listed_scores = None if listed_scores is None else _frozen(listed_scores)
         self.weights = _frozen(self._weights())
         self._source = source
-        # Of ranked lists, the scores of the true class and of the best other one; -inf if unlisted.
-        self._listed = None if listed is None else _frozen(listed)
         self._beats = beats
         self._sealed = True
 
@@ -189,21 +198,20 @@ class Pilot:
         -------
         Pilot
         """
-        matrix = validation.as_matrix(scores, "scores")
-        n_probes, n_classes = matrix.shape
+        table = validation.as_table(scores, "scores")
+        n_probes, n_classes = table.shape
         enough(n_classes, n_probes)
         names = validation.column_names(scores) if class_names is None else class_names
         names = (
             np.arange(n_classes) if names is None else validation.as_labels(names, "class names")
         )
         validation.same_length(names, "class names", n_classes, "columns")
-        given = validation.as_labels(labels, "labels")
-        validation.same_length(given, "labels", n_probes, "rows of scores")
-        true = positions(given, names, numbered=True)
+        true_names = validation.as_labels(labels, "labels")
+        validation.same_length(true_names, "labels", n_probes, "rows of scores")
+        true = positions(true_names, names, numbered=True)
         upwards = higher_is_better is None or validation.truth(higher_is_better, "higher_is_better")
-        source = ScoreMatrix(matrix, true, upwards)
+        source = source_of_scores(table, true, upwards)
         losses, ties = source.count()
-        validation.refuse_not_finite(source.bad > 0, matrix, "scores")
         _refuse_constant(ties, n_classes)
         pilot = cls(
             losses,
@@ -258,19 +266,24 @@ class Pilot:
         -------
         Pilot
         """
-        validation.choice(similarity, "similarity", tuple(SIMILARITIES))
-        vectors = validation.as_matrix(probes, "probes")
-        validation.finite_vectors(vectors, "probes")
-        given = validation.as_labels(probe_labels, "probe labels")
-        validation.same_length(given, "probe labels", len(vectors), "probes")
+        validation.choice(similarity, "similarity", SIMILARITIES)
+        vectors = validation.as_table(probes, "probes")
+        validation.some_dimensions(vectors, "probes")
+        true_names = validation.as_labels(probe_labels, "probe labels")
+        validation.same_length(true_names, "probe labels", vectors.shape[0], "probes")
         if gallery is None:
             if gallery_labels is not None:
                 raise DataError(
                     "gallery labels were given without a gallery; give both or neither."
                 )
-            source, names = leave_one_out(vectors, given, similarity)
+            names, owners = classes_of_rows(true_names)
+            source = source_of_embeddings(vectors, owners, similarity)
         else:
-            source, names = enrolled(vectors, given, gallery, gallery_labels, similarity)
+            enrolled = validation.as_table(gallery, "gallery")
+            validation.some_dimensions(enrolled, "gallery")
+            validation.same_dimensions(vectors, enrolled)
+            names, true, owners = classes_of_gallery(true_names, gallery_labels, enrolled.shape[0])
+            source = source_of_embeddings(vectors, true, similarity, enrolled, owners)
         losses, ties = source.count()
         _refuse_constant(ties, source.n_classes)
         return cls(
@@ -340,9 +353,9 @@ class Pilot:
         enough(n_classes, len(lost))
         names, true = np.arange(0), None
         if labels is not None:
-            given = validation.as_labels(labels, "labels")
-            validation.same_length(given, "labels", len(lost), "losses")
-            names, true = np.unique(given, return_inverse=True)
+            true_names = validation.as_labels(labels, "labels")
+            validation.same_length(true_names, "labels", len(lost), "losses")
+            names, true = np.unique(true_names, return_inverse=True)
             if len(names) > n_classes:
                 raise DataError(
                     f"labels name {len(names):,} classes, but n_classes is {n_classes:,}; "
@@ -475,6 +488,18 @@ class Pilot:
         losses, ties = self.settled
         return _frozen(((losses == 0) & ~self.censored) / (1.0 + ties))
 
+    def true_scores(self) -> NDArray[np.float64]:
+        """Scores of the true classes alone; higher is better."""
+        return self._need_source().true_scores()
+
+    def copies(self) -> NDArray[np.bool_] | None:
+        """Which probes are also enrolled as another vector of their class; None without vectors.
+
+        Vectors count as equal that differ in their last digits only; where vectors are so coarse
+        that they are equal without being copies, no probe is.
+        """
+        return self._need_source().copies()
+
     def score_blocks(self, rows: int | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Scores against all classes for successive blocks of probes; higher is better."""
         return self._need_source().blocks(rows)
@@ -501,10 +526,10 @@ class Pilot:
             True score, best impostor scores (descending), mean, spread and quantiles.
         """
         top = validation.whole_number(top, "top", 1)
-        wanted = np.asarray(levels, dtype=np.float64)
-        if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+        shares = np.asarray(levels, dtype=np.float64)
+        if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
             raise DataError("levels must be a list of numbers from 0 to 1.")
-        return self._need_source().measure(top, wanted)[2]
+        return self._need_source().measure(top, shares)[2]
 
     def beats(self, budget: int = BEATS_BUDGET) -> Beats:
         """Which classes beat or tie each probe; computed once and kept.
@@ -623,7 +648,7 @@ class Pilot:
             possible_ties=self.possible_ties[chosen],
             labels=true,
             source=source,
-            listed=None if self._listed is None else self._listed[chosen],
+            listed_scores=None if self.listed_scores is None else self.listed_scores[chosen],
             beats=None if self._beats is None else self._beats.subset(chosen, every),
             groups=self.groups,
             order=self.order,
@@ -654,9 +679,9 @@ class Pilot:
         """
         return self._but(nouns=Nouns.of(noun, probe_noun))
 
-    def _with_listed(self, scores: NDArray[np.float64]) -> Pilot:
+    def _with_listed_scores(self, scores: NDArray[np.float64]) -> Pilot:
         """Return the same pilot, which remembers two scores of each ranked list."""
-        return self._but(listed=scores)
+        return self._but(listed_scores=scores)
 
     def _made_by(self, classifier: str) -> Pilot:
         """Return the same pilot, which remembers what kind of classifier gave the scores."""
@@ -676,7 +701,7 @@ class Pilot:
             beats=self._beats,
             groups=self.groups,
             order=self.order,
-            **({"listed": self._listed} | changed),
+            **({"listed_scores": self.listed_scores} | changed),
         )
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,33 @@ from headcount.support.words import share_of
 LARGEST, SMALLEST = 1e100, 1e-100
 # Errors rarer than one in a thousand were never seen often enough to be learned.
 LEAST_SURE, MOST_SURE = 0.01, 0.9999
+BFLOAT16 = "torch.bfloat16"  # which NumPy does not have; float32 holds it exactly
 SHOWN = 60  # characters of somebody's text in a sentence of ours
 
 
-def as_matrix(values: Any, what: str) -> NDArray[Any]:
-    """Return `values` as a read-only matrix of numbers, without a copy where possible."""
-    matrix = _to_numpy(values, what)
-    if matrix.ndim != 2:
+def as_table(values: Any, what: str) -> Any:
+    """Return `values` as a matrix of numbers that stays where it is.
+
+    Arrays of other libraries (tensors) are looked at from outside only, by their shape and type;
+    anything else becomes a NumPy array, without a copy where possible.
+    """
+    table = values if _is_foreign(values) else _to_numpy(values, what)
+    if len(table.shape) != 2:
         raise DataError(
-            f"{what} must be a table with rows and columns, but has shape {matrix.shape}; "
+            f"{what} must be a table with rows and columns, but has shape {tuple(table.shape)}; "
             "give one row for each probe."
         )
-    if matrix.dtype.kind not in "fiub":
-        raise DataError(f"{what} must be numbers, but their type is {matrix.dtype}; convert them.")
-    view = matrix.view()
+    if _kind(table.dtype) not in "fiub":
+        raise DataError(f"{what} must be numbers, but their type is {table.dtype}; convert them.")
+    return table
+
+
+def as_matrix(values: Any, what: str) -> NDArray[Any]:
+    """Return `values` as a read-only NumPy matrix of numbers, without a copy where possible.
+
+    A tensor is moved to the host, wherever it lies.
+    """
+    view = _to_numpy(as_table(values, what), what).view()
     view.flags.writeable = False
     return view
 
@@ -98,9 +111,10 @@ def as_numbers(values: Any, what: str) -> NDArray[np.float64]:
             f"{what} must be numbers or dates, but the type is {numbers.dtype}; convert them."
         )
     with np.errstate(over="ignore"):  # of long doubles
-        held = numbers.astype(np.float64)
-    refuse(~np.isfinite(held), what, "are no numbers", lambda i: str(held[i]), "give one for each")
-    return held
+        values = numbers.astype(np.float64)
+    wrong = ~np.isfinite(values)
+    refuse(wrong, what, "are no numbers", lambda i: str(values[i]), "give one for each")
+    return np.asarray(values)
 
 
 def as_counts(values: Any, what: str) -> NDArray[np.int64]:
@@ -118,26 +132,26 @@ def as_counts(values: Any, what: str) -> NDArray[np.int64]:
 
 def as_positions(values: Any, what: str, size: int) -> NDArray[np.intp]:
     """Return places among `size` rows, from a list of places or a mask."""
-    given = _to_numpy(values, what)
-    if given.ndim != 1 or (given.dtype.kind not in "fiub" and given.size):
+    rows = _to_numpy(values, what)
+    if rows.ndim != 1 or (rows.dtype.kind not in "fiub" and rows.size):
         raise DataError(
             f"{what} must be a plain list of positions, or of true and false, but have shape "
-            f"{given.shape} and type {given.dtype}."
+            f"{rows.shape} and type {rows.dtype}."
         )
-    if given.dtype.kind == "b":
-        if len(given) != size:
+    if rows.dtype.kind == "b":
+        if len(rows) != size:
             raise DataError(
-                f"{what}: the mask has {len(given):,} entries for {size:,} probes; give one for "
+                f"{what}: the mask has {len(rows):,} entries for {size:,} probes; give one for "
                 "each."
             )
-        return np.flatnonzero(given)
-    places = _whole(given, what)
+        return np.flatnonzero(rows)
+    places = _whole(rows, what)
     outside = (places < 0) | (places >= size)
     remedy = f"count from 0 to {size - 1:,}"
-    refuse(outside, what, "are outside the probes", lambda i: f"position {given[i]}", remedy)
-    again = np.ones(len(places), np.bool_)
-    again[np.unique(places, return_index=True)[1]] = False
-    refuse(again, what, "were named before", lambda i: f"position {given[i]}", "name each once")
+    refuse(outside, what, "are outside the probes", lambda i: f"position {rows[i]}", remedy)
+    repeated = np.ones(len(places), np.bool_)
+    repeated[np.unique(places, return_index=True)[1]] = False
+    refuse(repeated, what, "were named before", lambda i: f"position {rows[i]}", "name each once")
     return places.astype(np.intp)
 
 
@@ -181,25 +195,39 @@ def short(text: str, most: int = SHOWN) -> str:
 
 def once_each(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:
     """Return a JSON object from its pairs, refused where a key is there twice."""
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise DataError(
                 f"{what} has {short(key)!r} twice in one object; each may be there once."
             )
-        found[key] = value
-    return found
+        members[key] = value
+    return members
+
+
+def same_dimensions(probes: Any, gallery: Any) -> None:
+    """Refuse embeddings that cannot be compared; both may lie anywhere."""
+    if gallery.shape[1] != probes.shape[1]:
+        raise DataError(
+            f"probes and gallery disagree: {probes.shape[1]} dimensions against "
+            f"{gallery.shape[1]}; embed both with the same model."
+        )
+
+
+def some_dimensions(rows: Any, what: str) -> None:
+    """Refuse embeddings without a single number; they may lie anywhere."""
+    if rows.shape[1] == 0:
+        raise DataError(f"{what} have no dimensions; each row must hold an embedding.")
 
 
 def finite_vectors(rows: NDArray[Any], what: str) -> None:
     """Refuse embedding rows with NaN, infinity or values beyond use."""
-    if rows.shape[1] == 0:
-        raise DataError(f"{what} have no dimensions; each row must hold an embedding.")
+    some_dimensions(rows, what)
     largest = np.zeros(len(rows))
-    for at in range(0, len(rows), 16384):
-        block = np.abs(rows[at : at + 16384].astype(np.float64))
-        largest[at : at + 16384] = np.where(np.isnan(block), np.inf, block).max(axis=1)
-    refuse_not_finite(largest > LARGEST, rows, what)
+    for first in range(0, len(rows), 16384):
+        block = np.abs(rows[first : first + 16384].astype(np.float64))
+        largest[first : first + 16384] = np.where(np.isnan(block), np.inf, block).max(axis=1)
+    refuse_not_finite(largest > LARGEST, lambda i: np.asarray(rows[i]), what)
     refuse(
         (largest > 0) & (largest < SMALLEST),
         what,
@@ -209,20 +237,33 @@ def finite_vectors(rows: NDArray[Any], what: str) -> None:
     )
 
 
-def refuse_not_finite(wrong: NDArray[np.bool_], rows: NDArray[Any], what: str) -> None:
-    """Refuse the marked rows of a table for holding a value that is no usable number."""
+def refuse_not_finite(
+    wrong: NDArray[np.bool_], row: Callable[[int], NDArray[Any]], what: str
+) -> None:
+    """Refuse the marked rows of a table for holding a value that is no usable number.
+
+    Parameters
+    ----------
+    wrong : ndarray of bool
+        Which rows.
+    row : callable
+        Returns a row; only the first that is wrong is asked for.
+    what : str
+        What the table holds.
+    """
     if not wrong.any():
         return
-    first = np.asarray(rows[int(np.argmax(wrong))], dtype=np.float64)
-    column = int(np.argmax(~(np.abs(first) <= LARGEST)))
+    first = row(int(np.argmax(wrong)))
+    values = first.astype(np.float64)
+    column = int(np.argmax(~(np.abs(values) <= LARGEST)))
     remedy = "remove or repair them"
-    if rows.dtype == np.float16 and np.isinf(first[column]):
+    if first.dtype == np.float16 and np.isinf(values[column]):
         remedy = "float16 ends at 65,504, so larger values overflowed: save as float32"
     refuse(
         wrong,
         what,
         "hold NaN, infinity or a value past 1e100",
-        lambda _: f"column {column} is {first[column]:g}",
+        lambda _: f"column {column} is {values[column]:g}",
         remedy,
     )
 
@@ -288,10 +329,32 @@ def choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     return str(value)
 
 
+def _is_foreign(values: Any) -> bool:
+    """Whether this is an array of another library, which may lie on another device."""
+    if isinstance(values, np.ndarray | np.generic):
+        return False
+    frame_or_sparse = hasattr(values, "to_numpy") or hasattr(values, "toarray")
+    return not frame_or_sparse and hasattr(values, "shape") and hasattr(values, "dtype")
+
+
+def _kind(dtype: Any) -> str:
+    """Return what NumPy calls a kind of numbers: "f", "i", "u" or "b"; "O" for what it lacks."""
+    if str(dtype) == BFLOAT16:
+        return "f"
+    try:
+        return np.dtype(dtype if isinstance(dtype, np.dtype) else _plain_name(dtype)).kind
+    except TypeError:
+        return "O"
+
+
+def _plain_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def _to_numpy(values: Any, what: str) -> NDArray[Any]:
     if hasattr(values, "detach") and hasattr(values, "cpu"):  # a torch tensor, on any device
         tensor = values.detach().cpu()
-        return np.asarray(tensor.float() if "bfloat16" in str(tensor.dtype) else tensor)
+        return np.asarray(tensor.float() if str(tensor.dtype) == BFLOAT16 else tensor)
     if hasattr(values, "to_numpy"):  # pandas, polars
         return np.asarray(values.to_numpy())
     if hasattr(values, "toarray"):

@@ -90,6 +90,18 @@ def for_each(work: Callable[[Block], Any], blocks: Iterable[Block], *, task: str
             raise
 
 
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Split rows into consecutive blocks of at most `size`.
+
+    Examples
+    --------
+    >>> row_blocks(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    size = max(size, 1)
+    return [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+
+
 _blas_lock = Lock()
 _blas_users: list[threadpool_limits] = []
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from headcount.counting.canonical import canonical_order
+from headcount.counting import canonical_order
 from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot

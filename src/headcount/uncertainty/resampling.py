@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.base import clone
 
-from headcount.counting.canonical import _mixed, _sums
+from headcount.counting import class_keys
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
 from headcount.metrics import ACCURACY, Metric
@@ -160,10 +160,7 @@ def _canonical_probes(pilot: Pilot) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     counts = (pilot.losses, pilot.ties, pilot.censored)
     if pilot.labels is None:
         return np.lexsort(counts[::-1]), np.arange(pilot.n_probes)
-    key = np.zeros(pilot.n_probes, np.uint64)
-    for count in counts:
-        key = _mixed(key * np.uint64(3) + _mixed(count))
-    of_class = _sums(pilot.labels, key, len(pilot.class_names))[pilot.labels]
+    of_class = class_keys(counts, pilot.labels, len(pilot.class_names))[pilot.labels]
     # Classes of the same key have the same probes, and are kept apart by their number.
     order = np.lexsort((*counts[::-1], pilot.labels, of_class))
     labels = pilot.labels[order]

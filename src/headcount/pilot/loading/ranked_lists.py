@@ -94,7 +94,7 @@ def pilot_from_neighbours(
     score = (scores if higher_is_better else -scores).ravel()[valid]
     bad = np.zeros(len(found), np.bool_)
     bad[probe[~np.isfinite(score)]] = True
-    validation.refuse_not_finite(bad, scores, "distances")
+    validation.refuse_not_finite(bad, lambda i: np.asarray(scores[i]), "distances")
     _refuse_worst_first(probe, score, len(found), higher_is_better)
     if flat.dtype.kind == "i":
         _refuse_repeated(probe, flat[valid], len(found))
@@ -119,7 +119,7 @@ def pilot_from_neighbours(
         average=average,
         tie_rule=tie_rule,
     )
-    return pilot._with_listed(listed)
+    return pilot._with_listed_scores(listed)
 
 
 def _refuse_wrapped(ids: NDArray[Any]) -> None:

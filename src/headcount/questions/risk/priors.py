@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.counting import Beats, Pieces, Source
-from headcount.counting import kernels as counting
-from headcount.counting.summaries import empty_pieces, fill_pieces
+from headcount.counting import source_of_shifted_scores
 from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def as_priors(weights: Any, pilot: Pilot) -> Floats:
@@ -100,7 +97,7 @@ def with_priors(pilot: Pilot, priors: Any) -> Pilot:
     assert pilot.labels is not None  # a pilot with scores has labels
     if not shifts.any():
         return pilot
-    shifted = ShiftedScores(source, pilot.labels, shifts)
+    shifted = source_of_shifted_scores(source, shifts)
     losses, ties = shifted.count()
     return Pilot(
         losses,
@@ -114,66 +111,6 @@ def with_priors(pilot: Pilot, priors: Any) -> Pilot:
         groups=pilot.groups,
         order=pilot.order,
     )
-
-
-class ShiftedScores:
-    """Scores of another source plus a number for each class.
-
-    Parameters
-    ----------
-    source : Source
-        Where the scores come from, block by block.
-    true : ndarray of int64
-        Class of each probe.
-    shifts : ndarray of float64
-        What is added for each class.
-    """
-
-    def __init__(self, source: Source, true: Ints, shifts: Floats) -> None:
-        self.source = source
-        self.true = true
-        self.shifts = shifts
-        self.n_probes = source.n_probes
-        self.n_classes = source.n_classes
-
-    def count(self) -> tuple[Ints, Ints]:
-        """Losses and ties of every probe."""
-        above, equal, bad = np.zeros((3, self.n_probes), np.int64)
-        for rows, scores in self.blocks():
-            counts = above[rows], equal[rows], bad[rows]
-            counting.count_rows(scores, self.true[rows], np.empty(0, np.int64), *counts)
-        return above, equal - 1  # the true class equals itself
-
-    def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
-        """Losses, ties and pieces of every probe."""
-        pieces = empty_pieces(self.n_probes, self.n_classes, top, levels)
-        for rows, scores in self.blocks():
-            fill_pieces(pieces, rows, scores, self.true[rows])
-        return *self.count(), pieces
-
-    def beats(self, losses: Ints, ties: Ints) -> Beats:
-        """Which classes beat or tie every probe."""
-        start = np.concatenate([[0], np.cumsum(losses + ties)]).astype(np.int64)
-        classes, tied = np.empty(start[-1], np.int32), np.empty(start[-1], np.bool_)
-        for rows, scores in self.blocks():
-            counting.collect_rows(scores, self.true[rows], 1, start[rows], classes, tied)
-        return Beats(start, classes, tied, self.n_classes)
-
-    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Scores of all classes for successive blocks of probes, higher is better."""
-        for block, scores in self.source.blocks(rows):
-            scores += self.shifts
-            yield block, scores
-
-    def ordered_blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Scores as they are: computed in float64, so that nothing more is known."""
-        return self.blocks()
-
-    def subset(
-        self, rows: NDArray[np.intp], classes: NDArray[np.intp], true: Ints
-    ) -> ShiftedScores:
-        """Keep some probes and some classes."""
-        return ShiftedScores(self.source.subset(rows, classes, true), true, self.shifts[classes])
 
 
 def _relative(weights: Any, pilot: Pilot) -> Floats:

@@ -1,0 +1,147 @@
+"""The choice of a source, and the requests that every source answers alike."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import brute
+from headcount import DataError
+from headcount.counting import (
+    SIMILARITIES,
+    source_of_embeddings,
+    source_of_scores,
+    source_of_shifted_scores,
+)
+from headcount.counting.blocks import BlockSource
+
+RNG = np.random.default_rng(31)
+N_PROBES, N_CLASSES, N_DIMS = 60, 9, 3
+LABELS = RNG.integers(0, N_CLASSES, N_PROBES)
+VECTORS = RNG.integers(-3, 4, (N_PROBES, N_DIMS)).astype(np.float64)
+GALLERY = RNG.integers(-3, 4, (N_CLASSES, N_DIMS)).astype(np.float64)
+SCORES = VECTORS @ GALLERY.T  # whole numbers, full of ties
+
+
+class OnlyBlocks(BlockSource):
+    """Scores of which nothing is known but successive blocks: the fallback answers the rest."""
+
+    def __init__(self, scores, true):
+        super().__init__(true, scores.shape[1])
+        self.scores = scores
+
+    def blocks(self, rows: int | None = None) -> Iterator:
+        rows = rows or 7
+        for first in range(0, len(self.scores), rows):
+            block = slice(first, min(first + rows, len(self.scores)))
+            yield block, self.scores[block].astype(np.float64)
+
+    def subset(self, rows, classes, true):
+        return OnlyBlocks(self.scores[rows][:, classes], true)
+
+
+def sources():
+    yield "scores", source_of_scores(SCORES, LABELS, True), SCORES
+    yield "distances", source_of_scores(-SCORES, LABELS, False), SCORES
+    yield "by columns", source_of_scores(np.asfortranarray(SCORES), LABELS, True), SCORES
+    yield "whole numbers", source_of_scores(SCORES.astype(np.int64), LABELS, True), SCORES
+    yield "vectors", source_of_embeddings(VECTORS, LABELS, "dot", GALLERY, np.arange(9)), SCORES
+    second = RNG.integers(-3, 4, (N_CLASSES, N_DIMS)).astype(np.float64)
+    twice, owners = np.concatenate([GALLERY, second]), np.tile(np.arange(N_CLASSES), 2)
+    best = np.maximum(SCORES, VECTORS @ second.T)
+    yield "several rows", source_of_embeddings(VECTORS, LABELS, "dot", twice, owners), best
+    shifts = np.arange(N_CLASSES) % 3 - 1.0
+    plain = source_of_scores(SCORES, LABELS, True)
+    yield "shifted", source_of_shifted_scores(plain, shifts), SCORES + shifts
+    yield "only blocks", OnlyBlocks(SCORES, LABELS), SCORES
+
+
+@pytest.mark.parametrize(
+    "source, scores", [pytest.param(*made[1:], id=made[0]) for made in sources()]
+)
+def test_every_source_answers_every_request_as_its_scores_say(source, scores):
+    own = scores[np.arange(N_PROBES), LABELS][:, None]
+    others = np.arange(N_CLASSES) != LABELS[:, None]
+    lost, tied = (scores > own).sum(axis=1), ((scores == own) & others).sum(axis=1)
+    assert lost.any() and tied.any()
+    assert (source.n_probes, source.n_classes) == scores.shape
+    assert source.true.tolist() == LABELS.tolist()
+    losses, ties = source.count()
+    assert losses.tolist() == lost.tolist() and ties.tolist() == tied.tolist()
+    again, ties_again, pieces = source.measure(2, np.array([0.5]))
+    assert again.tolist() == lost.tolist() and ties_again.tolist() == tied.tolist()
+    assert pieces.true.tolist() == source.true_scores().tolist() == own[:, 0].tolist()
+    impostors = np.where(others, scores, -np.inf)
+    assert pieces.top.tolist() == np.sort(impostors, axis=1)[:, :-3:-1].tolist()
+    beats = source.beats(losses, ties)
+    listed = np.repeat(np.arange(N_PROBES), np.diff(beats.start)), beats.classes
+    matrix = np.zeros(scores.shape, int)
+    matrix[listed] = np.where(beats.tied, 1, 2)
+    expected = np.where(scores > own, 2, (scores == own) & others)
+    assert matrix.tolist() == expected.tolist()
+    for blocks in (source.blocks(11), source.blocks(), source.ordered_blocks()):
+        rows, values = zip(*blocks, strict=True)
+        assert [part.start for part in rows[1:]] == [part.stop for part in rows[:-1]]
+        assert np.concatenate(values).tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize(
+    "source, scores", [pytest.param(*made[1:], id=made[0]) for made in sources()]
+)
+def test_a_subset_of_every_source_is_the_source_of_the_subset(source, scores):
+    classes = np.array([7, 1, 4, 2])
+    rows = np.flatnonzero(np.isin(LABELS, classes))[::-1]
+    true = np.array([classes.tolist().index(label) for label in LABELS[rows]])
+    fewer, expected = source.subset(rows, classes, true), scores[rows][:, classes]
+    own = expected[np.arange(len(rows)), true][:, None]
+    assert (fewer.n_probes, fewer.n_classes) == expected.shape
+    assert fewer.count()[0].tolist() == (expected > own).sum(axis=1).tolist()
+    assert np.concatenate([block for _, block in fewer.blocks()]).tolist() == expected.tolist()
+    assert fewer.true_scores().tolist() == own[:, 0].tolist()
+    alone = fewer.subset(np.array([2]), np.array([0, 3]), np.array([0]))
+    assert next(alone.blocks())[1].tolist() == [expected[2, [0, 3]].tolist()]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_fallback_refuses_what_is_not_finite(value):
+    scores = SCORES.copy()
+    scores[17, 4] = scores[33, 0] = value
+    with pytest.raises(DataError, match=f"2 of 60 rows hold NaN.*row 17, column 4 is {value}"):
+        OnlyBlocks(scores, LABELS).count()
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_blocks_of_embeddings_lie_within_their_round_off(similarity):
+    rng = np.random.default_rng(32)
+    gallery = 1e4 + rng.normal(size=(50, 200))
+    probes = 1e4 + rng.normal(size=(30, 200))
+    labels = np.arange(30)
+    source = source_of_embeddings(probes, labels, similarity, gallery, np.arange(50))
+    exact = np.array([[brute.score(x, g, similarity) for g in gallery] for x in probes])
+    size = np.abs(exact) if similarity == "euclidean" else np.ones_like(exact)
+    if similarity == "dot":
+        size = np.linalg.norm(probes, axis=1)[:, None] * np.linalg.norm(gallery, axis=1)
+    if similarity == "euclidean":
+        exact, size = -np.sqrt(-exact), np.sqrt(size)
+    scores = np.concatenate([block for _, block in source.blocks()])
+    assert 0 < source.round_off < 1e-12
+    assert (np.abs(scores - exact) <= source.round_off * size).all()
+    assert source.true_scores().tolist() == exact[labels, labels].tolist()
+
+
+@pytest.mark.parametrize("dtype, exact", [("i4", True), ("i8", False), ("u8", False), ("f8", True)])
+def test_only_integers_of_64_bits_are_rounded(dtype, exact):
+    """Neighbours past 2**53 are one number in float64; their order must survive."""
+    first = 2**60 if not exact else 2**20
+    scores = np.array([[0, 2, 1], [1, 0, 2]], dtype) + np.array(first, dtype)
+    source = source_of_scores(scores, np.array([0, 1]), True)
+    assert (source.round_off == 0) == exact
+    _, blocks = next(source.blocks())
+    off = np.abs(blocks.astype(object).astype(np.int64) - scores.astype(np.int64))
+    assert (off <= source.round_off * float(first) * 1.001).all()
+    ((_, ordered),) = source.ordered_blocks()
+    assert np.argsort(ordered, axis=1).tolist() == [[0, 2, 1], [1, 0, 2]]
+    assert source.count()[0].tolist() == [2, 2]
+    down = source_of_scores(scores, np.array([0, 1]), False)
+    assert np.argsort(next(down.ordered_blocks())[1], axis=1).tolist() == [[1, 2, 0], [2, 0, 1]]
+    assert down.count()[0].tolist() == [0, 0]
