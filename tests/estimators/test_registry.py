@@ -98,7 +98,7 @@ def test_every_method_is_on_the_list():
     assert {method.__name__ for method in written} < set(estimators.__all__) <= set(dir(estimators))
     assert {alias: method.alias for alias, method in METHODS.items()} == {a: a for a in METHODS}
     assert DEFAULT in METHODS
-    with pytest.raises(AttributeError, match="'headcount.estimators' has no attribute"):
+    with pytest.raises(AttributeError, match="has no attribute 'Nearest'"):
         _ = estimators.Nearest
 
 
@@ -107,6 +107,12 @@ def test_every_method_is_on_the_list():
     [
         ("import headcount.estimators", ("numba", "sklearn", "torch", "cvxpy")),
         ("from headcount.estimators import METHODS", ("torch", "cvxpy")),
+        (
+            "import numpy as np; from headcount import Pilot; from headcount.estimators import Auto; "
+            "scores = np.random.default_rng(0).normal(size=(40, 40)) + 3 * np.eye(40); "
+            "assert Auto().fit(Pilot.from_scores(scores, np.arange(40))).evidence_ == 'scores'",
+            ("torch", "cvxpy"),
+        ),
     ],
 )
 def test_what_is_not_asked_for_is_not_imported(code, absent):
