@@ -21,7 +21,9 @@ from headcount.pilot.pilot import Pilot
 Methods = Mapping[str, Extrapolator]
 
 
-def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: int) -> Record:
+def forecast_record(
+    estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: int
+) -> Record:
     """Return the accuracies a method forecasts from a pilot, or why it refuses to.
 
     Parameters
@@ -44,15 +46,15 @@ def asked(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int], seed: i
     copy = _seeded(estimator, seed)
     start = time.perf_counter()
     with listening() as heard:
-        outcome = _tried(copy, pilot, classes)
+        outcome = _outcome(copy, pilot, classes)
     seconds = round(time.perf_counter() - start, 4)
     return outcome | {"notes": sorted(set(heard)), "seconds": seconds}
 
 
-def asked_together(
+def forecast_records(
     estimator: Extrapolator, pilots: Sequence[Pilot], classes: Sequence[int], seeds: Sequence[int]
 ) -> list[Record]:
-    """Return what `asked` would of each pilot, from a method that is fitted to all at once.
+    """Return a `forecast_record` of each pilot, from a method that is fitted to all at once.
 
     Such a method has a ``fit_together(pilots, seeds)`` that returns a fitted copy a pilot. The
     seconds of a record are its share of the time all of them took. Where the method refuses, each
@@ -62,10 +64,10 @@ def asked_together(
     start = time.perf_counter()
     try:
         with listening() as heard:
-            outcomes = [_said(fit, classes) for fit in copy.fit_together(pilots, seeds)]
+            outcomes = [_forecasts(fit, classes) for fit in copy.fit_together(pilots, seeds)]
     except HeadcountError:
         pairs = zip(pilots, seeds, strict=True)
-        return [asked(estimator, pilot, classes, seed) for pilot, seed in pairs]
+        return [forecast_record(estimator, pilot, classes, seed) for pilot, seed in pairs]
     seconds = round((time.perf_counter() - start) / len(pilots), 4)
     return [outcome | {"notes": sorted(set(heard)), "seconds": seconds} for outcome in outcomes]
 
@@ -77,16 +79,16 @@ def _seeded(estimator: Extrapolator, seed: int) -> Extrapolator:
     return copy
 
 
-def _tried(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int]) -> Record:
+def _outcome(estimator: Extrapolator, pilot: Pilot, classes: Sequence[int]) -> Record:
     try:
-        return _said(estimator.fit(pilot), classes)
+        return _forecasts(estimator.fit(pilot), classes)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
     except HeadcountError as error:
         return {"refused": str(error)}
 
 
-def _said(fitted: Extrapolator, classes: Sequence[int]) -> Record:
+def _forecasts(fitted: Extrapolator, classes: Sequence[int]) -> Record:
     """Return what a fitted method forecasts, unless it is not a number."""
     values = np.asarray(fitted.predict(list(classes)), dtype=np.float64)
     if not np.isfinite(values).all():
@@ -102,7 +104,7 @@ def stamp(estimator: Extrapolator) -> str:
     for what it says now.
     """
     modules: dict[str, ModuleType] = {}
-    _collect(sys.modules[type(estimator).__module__], modules)
+    collect_modules(sys.modules[type(estimator).__module__], modules)
     whole = hashlib.sha256(repr(sorted(estimator.get_params().items())).encode())
     for name in sorted(modules):
         whole.update(name.encode())
@@ -110,13 +112,17 @@ def stamp(estimator: Extrapolator) -> str:
     return whole.hexdigest()[:8]
 
 
-def _collect(module: ModuleType, found: dict[str, ModuleType]) -> None:
+def collect_modules(module: ModuleType, modules: dict[str, ModuleType]) -> None:
     """Add a module and those of `headcount.estimators` whose names it uses."""
-    found[module.__name__] = module
+    modules[module.__name__] = module
     for value in list(vars(module).values()):
         name = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
-        if isinstance(name, str) and name.startswith("headcount.estimators.") and name not in found:
-            _collect(sys.modules[name], found)
+        if (
+            isinstance(name, str)
+            and name.startswith("headcount.estimators.")
+            and name not in modules
+        ):
+            collect_modules(sys.modules[name], modules)
 
 
 def _source(module: ModuleType) -> str:

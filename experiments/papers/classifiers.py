@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from experiments.figures import COLOURS, GREY, list_axis, new_figure
 from experiments.journal import Record
-from experiments.methods import Methods, asked, rounded, stamp, summarised
+from experiments.methods import Methods, forecast_record, rounded, stamp, summarised
 from experiments.papers.learners import LEARNERS, signature
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
@@ -237,7 +237,9 @@ def forecast_all(
     """Train on few classes: the accuracy there, and what every method forecasts from it."""
     pilot = trained_pilot(drawings, few, many, train, seed, name, repeat)
     said = {
-        method: asked(estimator, pilot, [many], seed_for(seed, NAME, "method", name, repeat))
+        method: forecast_record(
+            estimator, pilot, [many], seed_for(seed, NAME, "method", name, repeat)
+        )
         for method, estimator in methods.items()
     }
     accuracy = float(observe(pilot).accuracy(few))

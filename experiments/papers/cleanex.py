@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.journal import Record
-from experiments.methods import Methods, asked, asked_together, rounded, stamp
+from experiments.methods import Methods, forecast_record, forecast_records, rounded, stamp
 from experiments.papers.cleanex_populations import (
     FACES,
     LAWS,
@@ -26,7 +26,7 @@ from experiments.papers.cleanex_populations import (
     PILOTS,
     Source,
     chosen_parts,
-    drawn,
+    draw_pilot,
     face_file,
     oracle,
     places,
@@ -110,7 +110,7 @@ def cleanex(
     repeats = whole_number(repeats, "--repeats", 1)
     wanted = chosen_parts(parts, faces)
     pairs = places(sources(wanted, faces, n_classes, decoding_classes, laws), pilot_classes)
-    tasks = _tasks(pairs, methods, repeats, settings.seed)
+    tasks = tasks_by_job(pairs, methods, repeats, settings.seed)
     # All that outcomes depend on is in the keys, so that parts can be run one after another.
     records, run = conduct(NAME, list(tasks.values()), {}, settings)
     found, truths = _collected(pairs, methods, dict(zip(tasks, records, strict=True)))
@@ -152,7 +152,9 @@ def _about(parts: Sequence[str], repeats: int) -> str:
 # -- tasks -----------------------------------------------------------------------------------------
 
 
-def _tasks(pairs: Sequence[Place], methods: Methods, repeats: int, seed: int) -> dict[Job, Task]:
+def tasks_by_job(
+    pairs: Sequence[Place], methods: Methods, repeats: int, seed: int
+) -> dict[Job, Task]:
     """Return the tasks in the order they are best started in: the longest first."""
     marks = {name: stamp(estimator) for name, estimator in methods.items()}
     tasks: dict[Job, Task] = {}
@@ -185,18 +187,18 @@ def forecast_one(place: Place, estimator: Extrapolator, seed: int, repeat: int) 
     """Forecast a population from one random pilot, the same for every method."""
     ks = every_k(place[0].n_classes)
     own = _method_seed(place, repeat, seed)
-    said = asked(estimator, drawn(*place, repeat, seed), ks.tolist(), own)
-    return judged(said, population(place[0], seed).truth(ks))
+    record = forecast_record(estimator, draw_pilot(*place, repeat, seed), ks.tolist(), own)
+    return with_errors(record, population(place[0], seed).truth(ks))
 
 
 def forecast_all(place: Place, estimator: Extrapolator, seed: int, repeats: int) -> Record:
     """Forecast a population from all its pilots, by a method that takes them at once."""
     ks = every_k(place[0].n_classes)
-    pilots = [drawn(*place, i, seed) for i in range(repeats)]
+    pilots = [draw_pilot(*place, i, seed) for i in range(repeats)]
     seeds = [_method_seed(place, i, seed) for i in range(repeats)]
-    said = asked_together(estimator, pilots, ks.tolist(), seeds)
+    answers = forecast_records(estimator, pilots, ks.tolist(), seeds)
     truth = population(place[0], seed).truth(ks)
-    records = [judged(record, truth) for record in said]
+    records = [with_errors(record, truth) for record in answers]
     return {"repeats": records, AGAIN: any(record.get(AGAIN, False) for record in records)}
 
 
@@ -206,10 +208,10 @@ def look_up(place: Place, seed: int, repeats: int) -> Record:
     ks, whole = every_k(source.n_classes), population(source, seed)
     truth, records = whole.truth(ks), []
     for i in range(repeats):
-        pilot = drawn(source, k1, i, seed)
-        said = {"accuracy": oracle(whole.whole, pilot, ks), "notes": [], "seconds": None}
-        seen = observe(pilot).accuracy(curve_classes(k1))
-        records.append(judged(said, truth) | {"observed": _short(seen), "device": ""})
+        pilot = draw_pilot(source, k1, i, seed)
+        record = {"accuracy": oracle(whole.whole, pilot, ks), "notes": [], "seconds": None}
+        curve = observe(pilot).accuracy(curve_classes(k1))
+        records.append(with_errors(record, truth) | {"observed": _short(curve), "device": ""})
     return {"truth": _thinned(truth), "repeats": records}
 
 
@@ -217,13 +219,13 @@ def _method_seed(place: Place, repeat: int, seed: int) -> int:
     return seed_for(seed, NAME, "method", place[0].name, place[1], repeat)
 
 
-def judged(said: Record, truth: Floats) -> Record:
+def with_errors(record: Record, truth: Floats) -> Record:
     """Return an answer with its error over all k, and only a few points of its curve."""
-    if "accuracy" not in said:
-        return {"device": "", **said}
-    errors = np.asarray(said["accuracy"]) - truth
-    return {"device": "cpu", **said} | {
-        "accuracy": _thinned(np.asarray(said["accuracy"])),
+    if "accuracy" not in record:
+        return {"device": "", **record}
+    errors = np.asarray(record["accuracy"]) - truth
+    return {"device": "cpu", **record} | {
+        "accuracy": _thinned(np.asarray(record["accuracy"])),
         "rmse": rounded(np.sqrt(np.mean(errors**2))),
         "error": rounded(errors[-1]),
     }

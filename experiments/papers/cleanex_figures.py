@@ -53,10 +53,11 @@ def pictures(parts: Iterable[str]) -> list[str]:
 
 def draw(results: Results) -> dict[str, Any]:
     """Draw the pictures whose parts were run."""
-    return {name: _draw(name, results) for name in pictures(results.options["parts"])}
+    return {name: draw_figure(name, results) for name in pictures(results.options["parts"])}
 
 
-def _draw(name: str, results: Results) -> Any:
+def draw_figure(name: str, results: Results) -> Any:
+    """Return one of the figures."""
     methods = results.options["methods"]
     held = [place for place in results.details["places"] if place["experiment"] in SHOWN[name]]
     if name == "figure3":

@@ -156,7 +156,7 @@ def population(source: Source, seed: int) -> Population:
     ).population
 
 
-def drawn(source: Source, k1: int, repeat: int, seed: int) -> Pilot:
+def draw_pilot(source: Source, k1: int, repeat: int, seed: int) -> Pilot:
     """Return the pilot of k1 random classes that belongs to a repeat."""
     own = seed_for(seed, NAME, "pilot", source.name, k1, repeat)
     return population(source, seed).pilot(k1, random_state=own)

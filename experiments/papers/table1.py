@@ -25,7 +25,7 @@ from experiments.figures import (
     plain,
 )
 from experiments.journal import Record
-from experiments.methods import Methods, asked, rounded, stamp, summarised
+from experiments.methods import Methods, forecast_record, rounded, stamp, summarised
 from experiments.papers.pilots import digest, thinned
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
@@ -148,12 +148,12 @@ def table1(
 
 def forecast_once(whole: Pilot, estimator: Extrapolator, k1: int, repeat: int, seed: int) -> Record:
     """Forecast the whole set from one random pilot, the same for every method."""
-    pilot = drawn(whole, k1, repeat, seed)
+    pilot = draw_pilot(whole, k1, repeat, seed)
     ks = curve_classes(k1, whole.n_classes) if repeat < CURVES else [whole.n_classes]
-    return asked(estimator, pilot, ks, seed_for(seed, NAME, "method", k1, repeat))
+    return forecast_record(estimator, pilot, ks, seed_for(seed, NAME, "method", k1, repeat))
 
 
-def drawn(whole: Pilot, k1: int, repeat: int, seed: int) -> Pilot:
+def draw_pilot(whole: Pilot, k1: int, repeat: int, seed: int) -> Pilot:
     """Return the pilot of k1 random classes that belongs to a repeat."""
     rng = np.random.default_rng(seed_for(seed, NAME, "pilot", k1, repeat))
     return whole.subset(rng.choice(whole.class_names, k1, replace=False))

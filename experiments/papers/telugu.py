@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from experiments.figures import COLOURS, GREY, TRUTH, list_axis, new_figure
 from experiments.journal import Record
-from experiments.methods import Methods, asked, rounded, stamp
+from experiments.methods import Methods, forecast_record, rounded, stamp
 from experiments.papers.pilots import digest
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
@@ -147,7 +147,7 @@ def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) 
         Task(
             f"{NAME}/{files[i].label}/{digest(pilots[i])}/{name}@{stamp(methods[name])}",
             partial(
-                asked, methods[name], pilots[i], [CLASSES],
+                forecast_record, methods[name], pilots[i], [CLASSES],
                 seed_for(settings.seed, NAME, files[i].label),
             ),
         )
@@ -164,7 +164,7 @@ def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) 
         about=f"Forecasts of {CLASSES} Telugu characters from 20 and from 100. {CAUTION}",
         seed=settings.seed,
         options={"files": [file.path.name for file in files], "methods": list(methods)},
-        rows=rows + _printed(),
+        rows=rows + printed_rows(),
         details={
             "caution": CAUTION,
             "notes": sorted({note for record in records for note in record["notes"]}),
@@ -187,7 +187,8 @@ def _ours(file: ScoreFile, measured: float, name: str, record: Record) -> dict[s
     )  # fmt: skip
 
 
-def _printed() -> list[dict[str, Any]]:
+def printed_rows() -> list[dict[str, Any]]:
+    """Return the numbers that 004 prints, as rows of results."""
     return [
         _entry(
             source, classifier, size, name, measured, value, TRUE_400[classifier],

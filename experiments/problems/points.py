@@ -81,7 +81,7 @@ def probe_vectors(shared: World, classes: Classes, labels: Any, probes: Probes, 
     """Return the probes of the classes `labels` at a noise level."""
     scale = level * classes.scale[:, labels] * probes.scale
     if shared.kind == "topics":
-        return _counts(classes.centre[:, labels] * (WORDS / scale**2), probes.noise)
+        return poisson_counts(classes.centre[:, labels] * (WORDS / scale**2), probes.noise)
     if shared.kind == "manifold":
         place = classes.latent[:, labels] + scale * probes.latent
         return worlds.bent(shared.bend, place) + AMBIENT * scale * probes.noise
@@ -190,7 +190,7 @@ def _chances(draws: Draws, values: Any) -> Any:
     return torch.where(used, (1 - SMOOTHING) * chance + SMOOTHING / draws.column("n_dims"), 0.0)
 
 
-def _counts(rate: Any, uniform: Any) -> Any:
+def poisson_counts(rate: Any, uniform: Any) -> Any:
     """Return Poisson counts as a function of uniform numbers: the same text, longer or shorter."""
     torch = torch_module()
     small = rate.clamp(max=FEW)

@@ -202,7 +202,7 @@ def realise_many(
     place = torch.device(device)
     made: dict[int, Realisation] = {}
     with torch.no_grad():
-        for rows in _batches(problems, n_truth + n_probes, place.type):
+        for rows in batches_of(problems, n_truth + n_probes, place.type):
             batch = [problems[row] for row in rows]
             made |= zip(rows, _realised(batch, place, n_truth, n_probes, oracle), strict=True)
     return [made[row] for row in range(len(problems))]
@@ -216,7 +216,7 @@ def to_pilot(realisation: Realisation) -> Any:
     return Pilot.from_scores(scores, realisation.labels.cpu().numpy())
 
 
-def _batches(problems: Sequence[Problem], n_rows: int, device: str) -> list[list[int]]:
+def batches_of(problems: Sequence[Problem], n_rows: int, device: str) -> list[list[int]]:
     """Return which problems to realise together: alike in how they are made, and in dimension."""
     budget = NUMBERS if device == "cpu" else NUMBERS_ON_GPU
     order = sorted(range(len(problems)), key=lambda row: (_likeness(problems[row]), row))

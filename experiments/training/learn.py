@@ -84,7 +84,7 @@ def sizes(number: int) -> tuple[int, int, int]:
     return n_classes, per_class, members
 
 
-def drawn(
+def draw_group(
     number: int, count: int = GROUP, family: str | None = None, moderate: bool = False
 ) -> list[Problem]:
     """Return the problems of a group."""
@@ -92,9 +92,9 @@ def drawn(
     rng = np.random.default_rng([number, 78])
     share = PLAIN_SHARE if n_classes >= 40 and per_class >= 4 else PLAIN_SHARE / 3
     out = []
-    for at in range(count):
+    for place in range(count):
         kind = family or (PLAIN if rng.random() < share else None)
-        seed = number * 1000 + at
+        seed = number * 1000 + place
         out.append(
             problems.draw(
                 seed,
@@ -110,9 +110,9 @@ def drawn(
 def paper(n_classes: int, repeats: int, per_class: int = 10) -> list[Problem]:
     """Return the settings of paper 001, each several times."""
     made = []
-    for at, (n_dims, sigma2, classes, points) in enumerate(PAPER):
+    for setting, (n_dims, sigma2, classes, points) in enumerate(PAPER):
         for repeat in range(repeats):
-            seed = JUDGED_SEED * 1000 + 1000 * at + repeat
+            seed = JUDGED_SEED * 1000 + 1000 * setting + repeat
             plain = problems.draw(
                 seed, family=PLAIN, n_classes=n_classes, probes_per_class=per_class
             )
@@ -130,7 +130,7 @@ def paper(n_classes: int, repeats: int, per_class: int = 10) -> list[Problem]:
 
 
 def make_group(
-    made: Sequence[Problem],
+    group_problems: Sequence[Problem],
     members: int,
     device: str,
     *,
@@ -139,39 +139,47 @@ def make_group(
 ) -> dict[str, Any]:
     """Realise problems of one size and return their evidence and truths, as `Group` holds them."""
     torch = torch_module()
-    n_classes, per_class = made[0].n_classes, made[0].probes_per_class
+    n_classes, per_class = group_problems[0].n_classes, group_problems[0].probes_per_class
     large = int(n_classes > FEW)
     n_truth = truth_classes or TRUTH["classes"][large]
     real = problems.realise_many(
-        made, device, n_truth, n_truth_probes=truth_probes or TRUTH["probes"][large]
+        group_problems, device, n_truth, n_truth_probes=truth_probes or TRUTH["probes"][large]
     )
-    kept = members * per_class
+    n_probes = members * per_class
     counts = class_counts(n_classes)
     known = counts <= n_truth
     asked = np.minimum(counts, n_truth)
     truth = torch.stack(
-        [_chances(one.truth_losses, one.truth_ties, n_truth - 1, asked).mean(dim=0) for one in real]
+        [
+            _chances(realised.truth_losses, realised.truth_ties, n_truth - 1, asked).mean(dim=0)
+            for realised in real
+        ]
     )
     chances = torch.stack(
         [
-            _chances(one.oracle_losses[:kept], _some(one.oracle_ties, kept), n_truth, asked).half()
-            for one in real
+            _chances(
+                realised.oracle_losses[:n_probes],
+                _some(realised.oracle_ties, n_probes),
+                n_truth,
+                asked,
+            ).half()
+            for realised in real
         ]
     )
-    scores = torch.stack([one.scores[:kept] for one in real])
-    seen = features.gather(scores, real[0].labels[:kept], per_class, members)
+    scores = torch.stack([realised.scores[:n_probes] for realised in real])
+    batch = features.gather(scores, real[0].labels[:n_probes], per_class, members)
     return {
-        "probes": seen.probes.half(),
-        "chances": chances.reshape(len(made), members, per_class, len(RATIOS)),
-        "whole": seen.whole.float(),
-        "base": seen.base.float(),
+        "probes": batch.probes.half(),
+        "chances": chances.reshape(len(group_problems), members, per_class, len(RATIOS)),
+        "whole": batch.whole.float(),
+        "base": batch.base.float(),
         "truth": truth.float(),
         "known": torch.tensor(known, dtype=torch.float32, device=truth.device),
     }
 
 
-def _some(ties: Any, kept: int) -> Any:
-    return None if ties is None else ties[:kept]
+def _some(ties: Any, n_probes: int) -> Any:
+    return None if ties is None else ties[:n_probes]
 
 
 def _chances(losses: Any, ties: Any, n_rivals: int, counts: Any) -> Any:
@@ -199,7 +207,7 @@ def generate(
             break
         path = folder / f"train_{number:06d}.pt"
         if not path.exists():
-            made = drawn(number, count, moderate=moderate)
+            made = draw_group(number, count, moderate=moderate)
             _write(make_group(made, sizes(number)[2], device), path)
         done += 1
         if done == 1:
@@ -213,7 +221,7 @@ def generate(
 def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
     """Make what networks are judged by: fresh training problems, held-out families, paper 001."""
     folder.mkdir(parents=True, exist_ok=True)
-    for at, name in enumerate(JUDGED):
+    for place, name in enumerate(JUDGED):
         path = folder / f"judge_{name}.pt"
         if path.exists():
             continue
@@ -223,8 +231,8 @@ def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
             made, members = paper(n_classes, few), n_classes
         else:
             family = name if name in problems.HELD_OUT else None
-            number = JUDGED_SEED + at
-            made, members = drawn(number, count, family), sizes(number)[2]
+            number = JUDGED_SEED + place
+            made, members = draw_group(number, count, family), sizes(number)[2]
         group = make_group(made, members, device, truth_probes=16384 if count == GROUP else None)
         _write(group, path)
 
@@ -238,20 +246,20 @@ def _write(group: dict[str, Any], path: Path) -> None:
 # -- judging ---------------------------------------------------------------------------------------
 
 
-def judged(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[str, float]]:
+def judge_network(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[str, float]]:
     """Return mean root mean square errors of the base, the mean over probes, and the forecast.
 
     Over ratios from 1 to 16 (where known), weighted as if all k up to 16 K counted the same. Also
     the share of truths within 1.645 learned spreads.
     """
     torch = torch_module()
-    made: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = {}
     weight = torch.tensor(np.where((RATIOS >= 1) & (RATIOS <= 16), RATIOS, 0.0))
     with torch.no_grad():
         for name, group in groups.items():
-            heard = [_heard(net, group, at) for at in range(0, len(group.base), 32)]
+            forecasts = [_forecasts(net, group, first) for first in range(0, len(group.base), 32)]
             forecast, spread, alone = (
-                torch.cat(part).double() for part in zip(*heard, strict=True)
+                torch.cat(part).double() for part in zip(*forecasts, strict=True)
             )
             own = (weight.to(group.known.device) * group.known).double()
             own = own / own.sum()
@@ -265,18 +273,18 @@ def judged(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[str, fl
                 :, own > 0
             ]
             oracle = group.chances.double().mean(dim=(1, 2)).clamp(1e-6, 1 - 1e-6)
-            made[name] = {
+            rows[name] = {
                 "base": error(group.base.double()),
                 "losses": error(alone),
                 "full": error(forecast),
                 "oracle": error(torch.logit(oracle)),
                 "covered": float(inside.double().mean()),
             }
-    return made
+    return rows
 
 
-def _heard(net: Any, group: network.Group, at: int) -> tuple[Any, Any, Any]:
-    rows = slice(at, at + 32)
+def _forecasts(net: Any, group: network.Group, first: int) -> tuple[Any, Any, Any]:
+    rows = slice(first, first + 32)
     probes, whole, base = group.probes[rows], group.whole[rows], group.base[rows]
     forecast, spread, _ = net([(probes, whole, base)])
     alone = net([(*network.losses_alone(probes, whole), base)])[0]
@@ -312,9 +320,9 @@ def run_training(
     print(f"seed {seed}: {len(groups)} groups, {n_problems} problems, read in {loaded:.0f} s")
 
     def judge(net: Any) -> None:
-        said = judged(net, judges)
+        errors = judge_network(net, judges)
         print(f"seed {seed} {time.perf_counter() - begun:.0f} s", json.dumps(
-            {name: {k: round(v, 4) for k, v in row.items()} for name, row in said.items()}
+            {name: {k: round(v, 4) for k, v in row.items()} for name, row in errors.items()}
         ), flush=True)  # fmt: skip
         held = network.weights(net)
         if limits is not None:
@@ -333,12 +341,12 @@ def run_training(
 
 def pack(folder: Path, out: Path) -> Path:
     """Join the networks of a folder into the file that the default method reads."""
-    held: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
     for number, path in enumerate(sorted(folder.glob("network*.npz"))):
         with np.load(path, allow_pickle=False) as read:
-            held |= {f"{number}/{name}": read[name] for name in read.files}
+            weights |= {f"{number}/{name}": read[name] for name in read.files}
     out.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(out / FILE, **held)
+    np.savez_compressed(out / FILE, **weights)
     return out / FILE
 
 
@@ -357,19 +365,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--moderate", action="store_true")
     parser.add_argument("--limits", choices=tuple(LIMITS))
     parser.add_argument("--out", type=Path, default=Path())
-    said = parser.parse_args(arguments)
-    first = said.folder[0]
-    if said.task == "generate":
+    options = parser.parse_args(arguments)
+    first = options.folder[0]
+    if options.task == "generate":
         generate(
-            first, said.device, said.part, said.parts, said.seconds, said.groups, said.size,
-            said.moderate,
+            first, options.device, options.part, options.parts, options.seconds, options.groups,
+            options.size, options.moderate,
         )  # fmt: skip
-    elif said.task == "judged":
-        generate_judged(first, said.device, said.size)
-    elif said.task == "pack":
-        pack(first, said.out)
+    elif options.task == "judged":
+        generate_judged(first, options.device, options.size)
+    elif options.task == "pack":
+        pack(first, options.out)
     else:
-        run_training(said.folder, said.out, said.seed, said.seconds, said.device, said.limits)
+        run_training(
+            options.folder,
+            options.out,
+            options.seed,
+            options.seconds,
+            options.device,
+            options.limits,
+        )
 
 
 if __name__ == "__main__":

@@ -117,25 +117,25 @@ def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any,
     """
     torch = torch_module()
     silu = torch.nn.functional.silu
-    sizes = [part[0].shape[:3] for part in parts]
+    sizes = [group_inputs[0].shape[:3] for group_inputs in parts]
     lengths = [math.prod(size) for size in sizes]
-    flat = torch.cat([part[0].reshape(-1, N_FEATURES) for part in parts]).float()
+    flat = torch.cat([group_inputs[0].reshape(-1, N_FEATURES) for group_inputs in parts]).float()
     x = ((flat - net.probe_mean) / net.probe_spread).clamp(-CLIP, CLIP)
-    whole = torch.cat([part[1] for part in parts]).float()
+    whole = torch.cat([group_inputs[1] for group_inputs in parts]).float()
     g = ((whole - net.whole_mean) / net.whole_spread).clamp(-CLIP, CLIP)
-    base = torch.cat([part[2] for part in parts]).float()
+    base = torch.cat([group_inputs[2] for group_inputs in parts]).float()
 
     def pooled(values: Any) -> Any:
-        made = []
-        for part, size in zip(values.split(lengths), sizes, strict=True):
-            classes = part.reshape(*size, -1).float().mean(dim=2)
+        pools = []
+        for rows, size in zip(values.split(lengths), sizes, strict=True):
+            classes = rows.reshape(*size, -1).float().mean(dim=2)
             mean = classes.mean(dim=1)
             spread = (classes - mean[:, None]).square().mean(dim=1).add(1e-6).sqrt()
-            made.append(torch.cat([mean, spread], dim=1))
-        return torch.cat(made)
+            pools.append(torch.cat([mean, spread], dim=1))
+        return torch.cat(pools)
 
-    found = net.probe3(silu(net.probe2(silu(net.probe1(x)))))
-    context = silu(net.context1(torch.cat([pooled(found), g], dim=1)))
+    first = net.probe3(silu(net.probe2(silu(net.probe1(x)))))
+    context = silu(net.context1(torch.cat([pooled(first), g], dim=1)))
     context = silu(net.context2(context)).float()
     each = torch.tensor(
         [size[1] * size[2] for size in sizes for _ in range(size[0])], device=x.device
@@ -167,16 +167,16 @@ def standards(groups: Sequence[Group]) -> dict[str, Any]:
     """Return means and spreads of all features over some problems, sizes being spread evenly."""
     torch = torch_module()
     rows = [group.probes.flatten(0, 2).float() for group in groups]
-    probes = torch.cat([part[:: max(1, len(part) // 4096)] for part in rows])
+    probes = torch.cat([table[:: max(1, len(table) // 4096)] for table in rows])
     whole = torch.cat([group.whole for group in groups]).float()
-    made: dict[str, Any] = {}
+    values_by_name: dict[str, Any] = {}
     for name, values in (("probe", probes), ("whole", whole)):
-        made[f"{name}_mean"] = values.mean(dim=0)
-        made[f"{name}_spread"] = values.std(dim=0).clamp(min=0.05)
+        values_by_name[f"{name}_mean"] = values.mean(dim=0)
+        values_by_name[f"{name}_spread"] = values.std(dim=0).clamp(min=0.05)
     # The flag whether there are scores is kept as it is.
     for name, at in (("probe", N_LOSSES - 1), ("whole", N_GLOBALS - 1)):
-        made[f"{name}_mean"][at], made[f"{name}_spread"][at] = 0.0, 1.0
-    return made
+        values_by_name[f"{name}_mean"][at], values_by_name[f"{name}_spread"][at] = 0.0, 1.0
+    return values_by_name
 
 
 def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Shown]]:
@@ -188,57 +188,57 @@ def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Sh
             offset = int(rng.integers(size))
             edges = [0, *range(offset, len(group.base), size), len(group.base)]
             chunks += [(number, slice(a, b)) for a, b in pairwise(edges) if b > a]
-        held: list[Shown] = []
+        batch: list[Shown] = []
         total = 0
-        for at in rng.permutation(len(chunks)):
-            number, rows = chunks[at]
-            held.append((groups[number], rows))
+        for place in rng.permutation(len(chunks)):
+            number, rows = chunks[place]
+            batch.append((groups[number], rows))
             total += groups[number].n_probes * (rows.stop - rows.start)
             if total >= PROBES_A_STEP:
-                yield held
-                held, total = [], 0
-        if held:
-            yield held
+                yield batch
+                batch, total = [], 0
+        if batch:
+            yield batch
 
 
-def objective(net: Any, held: Sequence[Shown], bare: Sequence[bool]) -> tuple[Any, Any]:
+def objective(net: Any, batch: Sequence[Shown], bare: Sequence[bool]) -> tuple[Any, Any]:
     """Return what training lowers, and the root mean square error times root K of each problem."""
     torch = torch_module()
-    parts = [_part(group, rows, alone) for (group, rows), alone in zip(held, bare, strict=True)]
+    parts = [_inputs(group, rows, alone) for (group, rows), alone in zip(batch, bare, strict=True)]
     forecast, log_spread, chances = net(parts)
-    sizes = [rows.stop - rows.start for _, rows in held]
+    sizes = [rows.stop - rows.start for _, rows in batch]
     known = torch.cat(
-        [group.known.expand(size, -1) for (group, _), size in zip(held, sizes, strict=True)]
+        [group.known.expand(size, -1) for (group, _), size in zip(batch, sizes, strict=True)]
     )
     emphasis = torch.tensor(EMPHASIS, device=known.device)
-    truth = torch.cat([group.truth[rows] for group, rows in held])
+    truth = torch.cat([group.truth[rows] for group, rows in batch])
     weight = emphasis * known
     weight = weight / weight.sum(dim=1, keepdim=True)
-    n_effective = torch.cat([group.whole[rows, EFFECTIVE] for group, rows in held]).exp()
+    n_effective = torch.cat([group.whole[rows, EFFECTIVE] for group, rows in batch]).exp()
     error = (weight * (torch.sigmoid(forecast) - truth).square()).sum(dim=1) * n_effective
     # A norm rather than a square: means of root mean square errors are what is judged.
     total = (error + SMALL).sqrt().mean()
-    total = total + PROBE_PART * _single(chances, held, sizes, emphasis)
+    total = total + PROBE_PART * _single(chances, batch, sizes, emphasis)
     total = total + SPREAD_PART * _unlikely(forecast, log_spread, truth, known)
     bend = (forecast - torch.cat([part[2] for part in parts])).diff(dim=1).diff(dim=1)
     return total + BEND_PART * bend.square().mean(), error.detach().sqrt()
 
 
-def _part(group: Group, rows: slice, alone: bool) -> tuple[Any, Any, Any]:
+def _inputs(group: Group, rows: slice, alone: bool) -> tuple[Any, Any, Any]:
     probes, whole = group.probes[rows], group.whole[rows]
     if alone:
         probes, whole = losses_alone(probes, whole)
     return probes, whole, group.base[rows]
 
 
-def _single(chances: Any, held: Sequence[Shown], sizes: Sequence[int], emphasis: Any) -> Any:
+def _single(chances: Any, batch: Sequence[Shown], sizes: Sequence[int], emphasis: Any) -> Any:
     """Return the cross-entropy of single probes' chances."""
     torch = torch_module()
-    targets = torch.cat([group.chances[rows].flatten(0, 2) for group, rows in held]).float()
+    targets = torch.cat([group.chances[rows].flatten(0, 2) for group, rows in batch]).float()
     shown = torch.cat(
         [
             group.known.expand(size * group.n_probes, -1)
-            for (group, _), size in zip(held, sizes, strict=True)
+            for (group, _), size in zip(batch, sizes, strict=True)
         ]
     )
     entropy = torch.nn.functional.binary_cross_entropy_with_logits
@@ -298,8 +298,8 @@ def train(
         run.load(save)
         rng = np.random.default_rng([seed, run.step])
     begun = saved = time.perf_counter()
-    first, heard = run.step, []
-    for held in steps(groups, rng):
+    first, errors = run.step, []
+    for batch in steps(groups, rng):
         now = time.perf_counter()
         if run.step == first + PACE[0]:
             paced = now
@@ -310,12 +310,12 @@ def train(
             break
         if now - begun > LATE * seconds and n_steps is None:
             break
-        heard.append(run.learn(held, (rng.random(len(held)) < WITHOUT_SCORES).tolist()))
+        errors.append(run.learn(batch, (rng.random(len(batch)) < WITHOUT_SCORES).tolist()))
         if now - saved > every:
             saved = now
             run.keep(save)
-            recent = float(torch.cat(heard).mean())
-            heard = []
+            recent = float(torch.cat(errors).mean())
+            errors = []
             print(f"seed {seed} step {run.step}/{run.n_steps} {now - begun:.0f} s {recent:.4f}")
             if judge is not None:
                 judge(run.average)
@@ -339,16 +339,16 @@ class _Run:
         self.step = 0
         self.n_steps: int | None = None
 
-    def learn(self, held: Sequence[Shown], bare: Sequence[bool]) -> Any:
+    def learn(self, batch: Sequence[Shown], bare: Sequence[bool]) -> Any:
         """Take one step and return the errors before it."""
         torch = torch_module()
         done = min(1.0, self.step / (self.n_steps or 10**9))
         slow = min(1.0, (self.step + 1) / WARM) * 0.5 * (1 + math.cos(math.pi * done))
-        for part in self.optimiser.param_groups:
-            part["lr"] = self.rate * max(slow, 1e-3)
+        for group_options in self.optimiser.param_groups:
+            group_options["lr"] = self.rate * max(slow, 1e-3)
         on_gpu = self.device.type == "cuda"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
-            value, error = objective(self.net, held, bare)
+            value, error = objective(self.net, batch, bare)
         self.optimiser.zero_grad(set_to_none=True)
         value.backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
@@ -375,18 +375,18 @@ class _Run:
 
     def load(self, path: Path) -> None:
         """Go on from what was kept."""
-        held = torch_module().load(path, map_location=self.device, weights_only=True)
-        self.net.load_state_dict(held["net"])
-        self.average.load_state_dict(held["average"])
-        self.optimiser.load_state_dict(held["optimiser"])
-        self.step, self.n_steps = held["step"], held["n_steps"]
+        state = torch_module().load(path, map_location=self.device, weights_only=True)
+        self.net.load_state_dict(state["net"])
+        self.average.load_state_dict(state["average"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.step, self.n_steps = state["step"], state["n_steps"]
 
 
 def weights(net: Any) -> dict[str, Any]:
     """Return the weights of a network as arrays: half precision, but for the fixed standards."""
-    made = {}
+    arrays = {}
     for name, value in net.state_dict().items():
         array = value.detach().cpu().numpy()
         fixed = name.startswith(("probe_", "whole_"))
-        made[name] = array.astype(np.float32 if fixed else np.float16)
-    return made
+        arrays[name] = array.astype(np.float32 if fixed else np.float16)
+    return arrays

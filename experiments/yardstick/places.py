@@ -226,7 +226,7 @@ def case(place: Place, repeat: int, seed: int) -> Case:
     assert place.k1 is not None and place.k2 is not None
     if place.source is not None:
         whole = populations.population(place.source, seed)
-        pilot = populations.drawn(place.source, place.k1, repeat, seed)
+        pilot = populations.draw_pilot(place.source, place.k1, repeat, seed)
     else:
         whole = _real(place.file)
         own = seed_for(seed, NAME, "pilot", place.part, place.family, place.k1, repeat)

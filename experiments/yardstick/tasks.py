@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import product
 
 from experiments.journal import Record
-from experiments.methods import Methods, asked, asked_together, rounded, stamp
+from experiments.methods import Methods, forecast_record, forecast_records, rounded, stamp
 from experiments.runner import AGAIN, Task, seed_for
 from experiments.yardstick.places import NAME, Case, Place, case, code_mark
 from headcount.estimators import Extrapolator
@@ -47,10 +47,10 @@ def tasks(
     seed : int
         The run's.
     """
-    found: dict[Job, Task] = {}
+    by_job: dict[Job, Task] = {}
     for place in places:
         start, code = f"{NAME}/{place.key}", code_mark(place.part)
-        found[Job(place, ORACLE, None)] = Task(
+        by_job[Job(place, ORACLE, None)] = Task(
             f"{start}/all {place.pilots}/{ORACLE}@{code}", partial(look_up, place, seed)
         )
         counts = {name: min(place.pilots, fewer.get(name, place.pilots)) for name in methods[place]}
@@ -58,36 +58,40 @@ def tasks(
         for repeat, (name, estimator) in product(range(place.pilots), methods[place].items()):
             at_once = hasattr(estimator, "fit_together")
             if repeat < counts[name] and not at_once:
-                found[Job(place, name, repeat)] = Task(
+                by_job[Job(place, name, repeat)] = Task(
                     f"{start}/{repeat}/{name}@{marks[name]}",
                     partial(forecast_one, place, estimator, repeat, seed),
                 )
             elif repeat == 0:
-                found[Job(place, name, None)] = Task(
+                by_job[Job(place, name, None)] = Task(
                     f"{start}/all {counts[name]}/{name}@{marks[name]}",
                     partial(forecast_all, place, estimator, counts[name], seed),
                 )
-    return found
+    return by_job
 
 
 def forecast_one(place: Place, estimator: Extrapolator, repeat: int, seed: int) -> Record:
     """Forecast from one pilot."""
-    held = case(place, repeat, seed)
-    said = asked(estimator, held.pilot, held.ks.tolist(), _method_seed(place, repeat, seed))
-    return judged(said, held)
+    asked_case = case(place, repeat, seed)
+    record = forecast_record(
+        estimator, asked_case.pilot, asked_case.ks.tolist(), _method_seed(place, repeat, seed)
+    )
+    return with_errors(record, asked_case)
 
 
 def forecast_all(place: Place, estimator: Extrapolator, pilots: int, seed: int) -> Record:
     """Forecast from all pilots of a place, by a method that takes them at once."""
-    held = [case(place, repeat, seed) for repeat in range(pilots)]
+    cases = [case(place, repeat, seed) for repeat in range(pilots)]
     seeds = [_method_seed(place, repeat, seed) for repeat in range(pilots)]
-    if len({tuple(one.ks) for one in held}) > 1:  # problems of several sizes
-        pairs = zip(held, seeds, strict=True)
-        said = [asked(estimator, one.pilot, one.ks.tolist(), own) for one, own in pairs]
+    if len({tuple(known.ks) for known in cases}) > 1:  # problems of several sizes
+        pairs = zip(cases, seeds, strict=True)
+        answers = [
+            forecast_record(estimator, known.pilot, known.ks.tolist(), own) for known, own in pairs
+        ]
     else:
-        together = [one.pilot for one in held]
-        said = asked_together(estimator, together, held[0].ks.tolist(), seeds)
-    records = [judged(one, known) for one, known in zip(said, held, strict=True)]
+        together = [known.pilot for known in cases]
+        answers = forecast_records(estimator, together, cases[0].ks.tolist(), seeds)
+    records = [with_errors(answer, known) for answer, known in zip(answers, cases, strict=True)]
     return {"repeats": records, AGAIN: any(record.get(AGAIN, False) for record in records)}
 
 
@@ -95,20 +99,20 @@ def look_up(place: Place, seed: int) -> Record:
     """Return what an oracle would say from each pilot."""
     records = []
     for repeat in range(place.pilots):
-        held = case(place, repeat, seed)
-        said = {"accuracy": held.oracle, "notes": [], "seconds": None}
-        size = {"k1": held.pilot.n_classes, "probes": held.pilot.n_probes}
-        records.append(judged(said, held) | size)
+        asked_case = case(place, repeat, seed)
+        record = {"accuracy": asked_case.oracle, "notes": [], "seconds": None}
+        size = {"k1": asked_case.pilot.n_classes, "probes": asked_case.pilot.n_probes}
+        records.append(with_errors(record, asked_case) | size)
     return {"repeats": records}
 
 
-def judged(said: Record, held: Case) -> Record:
+def with_errors(record: Record, asked_case: Case) -> Record:
     """Return an answer's errors in place of the answer."""
-    rest = {name: value for name, value in said.items() if name != "accuracy"}
-    if "accuracy" not in said:
+    rest = {name: value for name, value in record.items() if name != "accuracy"}
+    if "accuracy" not in record:
         return rest
-    last = float(said["accuracy"][-1] - held.truth[-1])
-    return rest | {"rmse": rounded(held.rmse(said["accuracy"])), "error": rounded(last)}
+    last = float(record["accuracy"][-1] - asked_case.truth[-1])
+    return rest | {"rmse": rounded(asked_case.rmse(record["accuracy"])), "error": rounded(last)}
 
 
 def _method_seed(place: Place, repeat: int, seed: int) -> int:

@@ -112,7 +112,7 @@ def compare(
         found_places = [replace(p, pilots=min(p.pilots, most)) for p in found_places]
     shelf = _shelf(settings, kept)
     here = {
-        place: _to_run(place, wanted, named, shelf, fewer) for place in found_places
+        place: methods_to_run(place, wanted, named, shelf, fewer) for place in found_places
     }  # fmt: skip
     work = tasks(found_places, here, fewer, settings.seed)
     # All that outcomes depend on is in the keys, so that parts can be run one after another.
@@ -171,7 +171,7 @@ def _check(methods: Mapping[str, Any], fewer: Mapping[str, int], named: bool) ->
             raise ParameterError(f"--fewer-pilots names {name!r}, which is not among the methods.")
 
 
-def _to_run(
+def methods_to_run(
     place: Place,
     methods: Methods,
     named: bool,

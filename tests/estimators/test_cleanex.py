@@ -103,11 +103,11 @@ def test_loss_weighs_the_powers_by_their_shares():
 
 def test_jacobian_of_the_fast_fit_is_the_derivative(pilot):
     fit = small_fit(pilot)
-    jacobian = fit._jacobian()
+    jacobian = fit.jacobian()
     before = fit.residual.clone()
     rng = np.random.default_rng(0)
     change = torch.tensor(rng.normal(size=jacobian.shape[1]), dtype=torch.float64)
-    fit._move(change, 1e-7)
+    fit.move(change, 1e-7)
     moved = (fit.residual - before) / 1e-7
     np.testing.assert_allclose(moved, jacobian @ change, rtol=1e-3, atol=1e-6)
 
@@ -115,13 +115,13 @@ def test_jacobian_of_the_fast_fit_is_the_derivative(pilot):
 def small_fit(pilot):
     """A fit in double precision, so that differences mean something."""
     rows = fast_module.score_rows(pilot)
-    goal = fast_module._goal(pilot, rows)
-    parameters = fast_module._started(rows, goal, [6, 5, 4], 0, 0, torch.device("cpu"))
+    goal = fast_module.goal_of(pilot, rows)
+    parameters = fast_module.first_parameters(rows, goal, [6, 5, 4], 0, 0, torch.device("cpu"))
     fit = marquardt.Marquardt(torch.tensor(rows.values), parameters, goal, 1e-3)
     for name in ("rows", "powers", "weights", "target", "roots"):
         setattr(fit, name, getattr(fit, name).double())
     fit.parameters = [part.double() for part in fit.parameters]
-    fit._evaluate()
+    fit.evaluate()
     return fit
 
 

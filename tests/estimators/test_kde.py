@@ -60,7 +60,7 @@ def test_cross_validation_estimates_the_integrals_it_stands_for(h):
     cells = np.array([0, 31, 200, 210, 440, 441, 700, 990])
     gap = 0.01
     x, n = cells * gap, len(cells)
-    pairs = kernels._pair_counts(cells, np.ones(n, np.int64))
+    pairs = kernels.pair_counts(cells, np.ones(n, np.int64))
     grid = np.linspace(-25, 35, 60_001)
     step = grid[1] - grid[0]
     z = (grid[:, None] - x) / h
@@ -69,13 +69,13 @@ def test_cross_validation_estimates_the_integrals_it_stands_for(h):
     left_out = (others.sum(axis=1) - norm.pdf(0) / h) / (n - 1)
     # R's form divides the cross term by n where leaving one out divides by n - 1.
     expected = (density**2).sum() * step - 2 * left_out.mean() * (n - 1) / n
-    assert kernels._unbiased(h, pairs, gap, n) == pytest.approx(expected, rel=1e-9)
+    assert kernels.unbiased_error(h, pairs, gap, n) == pytest.approx(expected, rel=1e-9)
 
     curved = (z**2 - 1) * norm.pdf(z) / h**3
     products = curved.T @ curved * step
     roughness = (products.sum() - np.trace(products)) / n**2
     expected = 1 / (2 * n * h * np.sqrt(np.pi)) + h**4 / 4 * roughness
-    assert kernels._biased(h, pairs, gap, n) == pytest.approx(expected, rel=1e-9)
+    assert kernels.biased_error(h, pairs, gap, n) == pytest.approx(expected, rel=1e-9)
 
 
 def left_out_likelihood(h, x):

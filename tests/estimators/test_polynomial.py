@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from headcount import AssumptionWarning, ParameterError, Pilot, UnsupportedError, observe
-from headcount.estimators.polynomial import Polynomial, PolynomialPositive, _law
+from headcount.estimators.polynomial import Polynomial, PolynomialPositive, mixture_law
 
 BOTH = pytest.mark.parametrize("method", [Polynomial, PolynomialPositive])
 
@@ -77,7 +77,7 @@ def test_positive_fit_meets_the_conditions_of_an_optimum():
 def test_law_has_the_moments_of_the_polynomial(parts):
     parts = np.array(parts, dtype=float)
     k = np.array([1, 2, 3, 10, 99, 1000, 10**5, 10**8, 10**12, 10**15], dtype=float)
-    law = _law(parts)
+    law = mixture_law(parts)
     expected = 1 - sum(b * (k - 1) / (k - 1 + j) for j, b in enumerate(parts) if j)
     np.testing.assert_allclose(law.accuracy(k), expected, atol=1e-12)
     assert law.asymptote == parts[0]

@@ -107,6 +107,12 @@ def test_every_method_is_on_the_list():
     [
         ("import headcount.estimators", ("numba", "sklearn", "torch", "cvxpy")),
         ("from headcount.estimators import METHODS", ("torch", "cvxpy")),
+        (
+            "import numpy as np; from headcount import Pilot; from headcount.estimators import Auto; "
+            "scores = np.random.default_rng(0).normal(size=(40, 40)) + 3 * np.eye(40); "
+            "assert Auto().fit(Pilot.from_scores(scores, np.arange(40))).evidence_ == 'scores'",
+            ("torch", "cvxpy"),
+        ),
     ],
 )
 def test_what_is_not_asked_for_is_not_imported(code, absent):

@@ -131,7 +131,9 @@ def test_results_never_replace_their_input(run, tmp_path):
 
 
 def test_a_method_without_a_law_needs_only_predict():
-    record = methods.asked(AsMeasured(), Pilot.from_scores(*scores_and_labels()), [5, 50], 0)
+    record = methods.forecast_record(
+        AsMeasured(), Pilot.from_scores(*scores_and_labels()), [5, 50], 0
+    )
     assert (
         record["accuracy"][0]
         == record["accuracy"][1]

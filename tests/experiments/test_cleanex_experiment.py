@@ -11,7 +11,7 @@ from matplotlib import image
 from bench_tools import Choosy, Lacking, NotANumber
 from experiments import app
 from experiments.figures import TRUTH
-from experiments.methods import asked, asked_together
+from experiments.methods import forecast_record, forecast_records
 from experiments.papers import cleanex, cleanex_figures
 from experiments.papers import cleanex_populations as populations
 from experiments.runner import JOURNAL, Settings, seed_for
@@ -92,7 +92,7 @@ def test_errors_agree_with_a_computation_by_hand(small):
     truth = np.array([average_accuracy(beaten_by, K2 - 1, k) for k in ks])
     own, said = [], []
     for i in range(REPEATS):
-        pilot = populations.drawn(source, K1, i, 0)
+        pilot = populations.draw_pilot(source, K1, i, 0)
         mine = np.isin(labels, pilot.class_names)  # classes are called 0, 1, ...
         assert mine.sum() == pilot.n_probes == 10 * K1
         known = [average_accuracy(beaten_by[mine], K2 - 1, k) for k in ks]
@@ -156,7 +156,9 @@ def test_networks_trained_together_are_the_method_on_the_same_pilots(small):
     place = next(d for d in results.details["places"] if (d["sigma2"], d["k1"]) == (0.2, K1))
     for i in range(REPEATS):
         seed = seed_for(0, "cleanex", "method", source.name, K1, i)
-        alone = network().set_params(random_state=seed).fit(populations.drawn(source, K1, i, 0))
+        alone = (
+            network().set_params(random_state=seed).fit(populations.draw_pilot(source, K1, i, 0))
+        )
         # Round-off in training side by side, and the six digits kept.
         np.testing.assert_allclose(
             place["curves"]["cleanex"][i], alone.predict(place["curve_classes"]), atol=1e-3
@@ -192,7 +194,7 @@ def test_tasks_are_one_a_pilot_or_one_for_all_longest_first():
     pairs = populations.places(
         populations.sources(["d5", "decoding"], None, K2, 50, ("normal",)), SIZES
     )
-    jobs = list(cleanex._tasks(pairs, usual(), REPEATS, 0))
+    jobs = list(cleanex.tasks_by_job(pairs, usual(), REPEATS, 0))
     joint = [job for job in jobs if job.method == "cleanex"]
     assert jobs[: len(joint)] == joint
     assert [job.place[1] for job in joint] == [K1, K1, K1, 10, 10]
@@ -229,7 +231,7 @@ def test_refusals_are_counted_and_told(tmp_path):
         assert results.run["tasks_resumed"] == resumed
     rows = {row["method"]: row for row in results.rows}
     source = populations.Source("decoding", 50)
-    held = [0 in populations.drawn(source, K1, i, 0).class_names for i in range(6)]
+    held = [0 in populations.draw_pilot(source, K1, i, 0).class_names for i in range(6)]
     assert 0 < sum(held) < 6
     values = results.details["places"][0]["rmse"]["choosy"]
     assert [value is None for value in values] == held
@@ -248,9 +250,9 @@ def test_pilots_that_cannot_be_trained_together_are_tried_one_by_one():
     made = [simulate.points_around_classes(n, random_state=1).pilot for n in (12, 15)]
     with pytest.raises(ParameterError, match="one size"):
         network().fit_together(made)
-    said = asked_together(network(), made, [2, 50], [7, 8])
+    said = forecast_records(network(), made, [2, 50], [7, 8])
     for record, pilot, seed in zip(said, made, (7, 8), strict=True):
-        assert record["accuracy"] == asked(network(), pilot, [2, 50], seed)["accuracy"]
+        assert record["accuracy"] == forecast_record(network(), pilot, [2, 50], seed)["accuracy"]
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -275,7 +277,7 @@ def test_pictures_of_the_parts_that_ran_and_no_others(small, tmp_path):
 def test_figure_4_shows_small_pilots_and_figure_5_large_ones(small):
     results, _ = small
     for name, k1 in (("figure4", 10), ("figure5", K1)):
-        axes = cleanex_figures._draw(name, results).axes
+        axes = cleanex_figures.draw_figure(name, results).axes
         assert len(axes) == 2 * 2  # settings and methods
         marks = {
             line.get_xdata()[0] for ax in axes for line in ax.lines if len(line.get_xdata()) == 2
@@ -285,7 +287,7 @@ def test_figure_4_shows_small_pilots_and_figure_5_large_ones(small):
 
 def test_boxes_hold_the_quartiles(small):
     results, _ = small
-    figure = cleanex_figures._draw("figure2", results)
+    figure = cleanex_figures.draw_figure("figure2", results)
     place = next(d for d in results.details["places"] if d["k1"] == 10)
     lower, upper = np.quantile(place["rmse"]["cleanex"], [0.25, 0.75])
     heights = figure.axes[0].patches[0].get_path().vertices[:, 1]

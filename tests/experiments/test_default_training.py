@@ -107,7 +107,7 @@ def test_fits_agree_at_the_edges(losses):
 
 
 def test_nothing_held_out_is_learned_from():
-    shown = [one for number in range(0, 400, 8) for one in learn.drawn(number, 10)]
+    shown = [one for number in range(0, 400, 8) for one in learn.draw_group(number, 10)]
     families = {one.family for one in shown}
     assert not families & set(problems.HELD_OUT)
     assert PLAIN in families and len(families) > 8
@@ -243,7 +243,7 @@ def test_training_learns_and_goes_on_where_it_stopped(group, tmp_path, monkeypat
     net = network.train([group], seed=1, seconds=60, save=save, every=0.2, judge=lambda one: None)
     assert torch.load(save, weights_only=True)["step"] == 120
     assert "step" in capsys.readouterr().out
-    said = learn.judged(net, {"own": group})["own"]
+    said = learn.judge_network(net, {"own": group})["own"]
     assert said["full"] < 0.5 * said["base"]
     assert 0 <= said["covered"] <= 1
     assert said["oracle"] < said["base"]

@@ -43,7 +43,7 @@ def test_telugu_sets_forecasts_beside_the_printed_ones(folder, settings):
 
 
 def test_printed_numbers_are_the_papers(folder, settings):
-    rows = telugu._printed()
+    rows = telugu.printed_rows()
     found = {(r["source"], r["classifier"], r["method"]): r for r in rows}
     # One row of each table, digit by digit; 004 prints errors.
     assert found["003 Fig. 2", "svm", "CON"]["forecast"] == 0.575

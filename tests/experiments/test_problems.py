@@ -243,7 +243,7 @@ def test_batches_give_what_single_problems_do(monkeypatch, many):
     drawn = [made.problem for made in many[:26]]
     alone = problems.realise_many(drawn, n_truth=400, n_truth_probes=400)
     monkeypatch.setattr(problems, "NUMBERS", 1 << 40)
-    assert len(problems._batches(drawn, 800, "cpu")) < 15
+    assert len(problems.batches_of(drawn, 800, "cpu")) < 15
     together = problems.realise_many(drawn, n_truth=400, n_truth_probes=400)
     for one, two in zip(alone, together, strict=True):
         assert one.problem == two.problem
@@ -289,7 +289,7 @@ def test_warped_scores_keep_their_order_and_bend(warp):
 def test_words_are_poisson():
     uniform = torch.linspace(0, 1, 100_001, dtype=torch.float64)[:-1] + 5e-6
     for rate in (0.05, 1.0, 7.5, 40.0):
-        got = points._counts(torch.full_like(uniform, rate), uniform).floor().numpy()
+        got = points.poisson_counts(torch.full_like(uniform, rate), uniform).floor().numpy()
         law = stats.poisson(rate)
         # A grid of uniform numbers gives the law itself, from 12 on its normal approximation.
         assert got.mean() == pytest.approx(rate, rel=2e-3 if rate < 12 else 0.02)

@@ -189,7 +189,7 @@ def test_stamp_covers_the_modules_a_method_is_built_on():
     from headcount.estimators.shared import likelihood
 
     found = {}
-    methods._collect(probit_normal, found)
+    methods.collect_modules(probit_normal, found)
     assert likelihood.__name__ in found
 
 

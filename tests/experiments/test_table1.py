@@ -63,7 +63,7 @@ def test_table1_keeps_curves_of_the_first_repeats(whole, settings):
     results = table1.table1(whole, settings, pilot_classes=[5], repeats=12, methods=found)
     curves = results.details["curves"]
     assert [curve["repeat"] for curve in curves] == list(range(table1.CURVES))
-    first = table1.drawn(whole, 5, 0, 0)
+    first = table1.draw_pilot(whole, 5, 0, 0)
     fitted = ProbitNormal().fit(first).predict(curves[0]["classes"])
     assert (curves[0]["classes"][0], curves[0]["classes"][-1]) == (5, N_CLASSES)
     assert curves[0]["accuracy"] == pytest.approx(fitted, abs=1e-6)
@@ -77,7 +77,7 @@ def test_a_method_that_refuses_is_judged_on_the_rest(whole, settings):
     results = table1.table1(whole, settings, pilot_classes=[6], repeats=8, methods=some)
     rows = {row["method"]: row for row in results.rows}
     said = results.details["forecasts"]
-    pilots = [table1.drawn(whole, 6, repeat, 0) for repeat in range(8)]
+    pilots = [table1.draw_pilot(whole, 6, repeat, 0) for repeat in range(8)]
     refused = [0 in pilot.class_names for pilot in pilots]
     assert 0 < sum(refused) < 8
     assert [value is None for value in said["choosy"]["6"]] == refused

@@ -87,7 +87,7 @@ def test_errors_agree_with_a_computation_by_hand(small):
     ks = np.arange(2, K2 + 1)
     truth, said, known = observe(whole.whole).accuracy(ks), [], []
     for i in range(PILOTS):
-        pilot = populations.drawn(source, K1, i, 0)
+        pilot = populations.draw_pilot(source, K1, i, 0)
         said.append(np.sqrt(np.mean((Auto().fit(pilot).predict(ks) - truth) ** 2)))
         mine = whole.whole.keep_probes(
             np.flatnonzero(np.isin(whole.whole.labels, pilot.class_names))
@@ -178,13 +178,13 @@ def test_the_stand_in_runs_only_where_no_cleanex_is_kept(kept):
     usual = {"auto": Auto()}
     have, lack = simulated()
     for place, names in ((have, {"auto"}), (lack, {"auto", "cleanex-fast"}), (problem, {"auto"})):
-        assert set(yardstick._to_run(place, usual, False, shelf, {})) == names
+        assert set(yardstick.methods_to_run(place, usual, False, shelf, {})) == names
     named = {"auto": Auto(), "cleanex": network()}
     for place, names in ((have, {"auto"}), (lack, set(named)), (problem, set(named))):
-        assert set(yardstick._to_run(place, named, True, shelf, {})) == names
+        assert set(yardstick.methods_to_run(place, named, True, shelf, {})) == names
     more = replace(have, pilots=PILOTS + 2)  # one more than are kept
-    assert "cleanex" in yardstick._to_run(more, named, True, shelf, {})
-    assert "cleanex" not in yardstick._to_run(more, named, True, shelf, {"cleanex": 2})
+    assert "cleanex" in yardstick.methods_to_run(more, named, True, shelf, {})
+    assert "cleanex" not in yardstick.methods_to_run(more, named, True, shelf, {"cleanex": 2})
 
 
 # -- runs ------------------------------------------------------------------------------------------

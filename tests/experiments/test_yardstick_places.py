@@ -90,7 +90,7 @@ def test_real_pilots_are_at_most_a_quarter_of_their_set(data):
 def test_faces_have_the_pilots_of_the_other_experiment(data):
     place = next(p for p in places.real_places(data) if p.family == "lfw_dlib_pairs")
     pilot = places.case(place, 2, 0).pilot
-    theirs = populations.drawn(place.source, 20, 2, 0)
+    theirs = populations.draw_pilot(place.source, 20, 2, 0)
     assert pilot.class_names.tolist() == theirs.class_names.tolist()
     assert place.other_key == f"cleanex/faces/103@{place.mark}/20"
 

@@ -97,11 +97,11 @@ def test_uniform_laws_are_as_wide_as_the_normal_ones():
 
 def test_truth_by_theory_and_by_reference_agree():
     """The reference is what theory replaces for normal laws: both must say the same."""
-    from headcount.simulate.round_classes import _Round
+    from headcount.simulate.round_classes import RoundClasses
     from headcount.simulate.simulation import Reference
 
     exact = simulate.points_around_classes(50, sigma2=0.1, random_state=6)
-    drawn = Reference(_Round(5, 0.1**0.5, "normal", "normal"), np.random.default_rng(6), 8000)
+    drawn = Reference(RoundClasses(5, 0.1**0.5, "normal", "normal"), np.random.default_rng(6), 8000)
     # 16,000 probes: four standard errors of at most 0.004.
     counts = [2, 100, 2000, 8000]
     np.testing.assert_allclose(drawn.accuracy(counts), exact.truth(counts), atol=0.016)
@@ -153,13 +153,13 @@ def test_encoding_pilots_agree_with_their_truth():
 
 def test_encoding_scores_are_mahalanobis_distances():
     """Reduced to the directions of the predictions, distances keep order and differences."""
-    from headcount.simulate.brain_decoding import _fitted
+    from headcount.simulate.brain_decoding import fit_encoding
 
     rng = np.random.default_rng(12)
     encoding, features = rng.normal(size=(6, 3)), rng.normal(size=(40, 3))
     noise = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6))))
     responses = features @ encoding.T + rng.normal(size=(40, 6)) @ noise.T
-    world = _fitted(encoding, noise, features, responses, 2.0)
+    world = fit_encoding(encoding, noise, features, responses, 2.0)
     fit = np.linalg.solve(features.T @ features + 2 * np.eye(3), features.T @ responses).T
     from sklearn.covariance import LedoitWolf
 

@@ -160,10 +160,10 @@ def test_one_dimension_is_the_toy():
 @pytest.mark.parametrize("n_dims, sigma", [(1, 0.3), (2, 0.05), (10, 0.7), (40, 1.0)])
 def test_nearest_of_one_is_the_one_point(n_dims, sigma):
     """Two quadratures, over the centre as well and not, agree."""
-    from headcount.simulate.theory import _nearest_of_many, _one_point
+    from headcount.simulate.theory import nearest_of_many, one_point
 
     counts, levels = [2, 50, 2000, 10**6], np.linspace(0.01, 0.9999, 50)
-    long, short = _nearest_of_many(n_dims, sigma, 1), _one_point(n_dims, sigma, sigma**2)
+    long, short = nearest_of_many(n_dims, sigma, 1), one_point(n_dims, sigma, sigma**2)
     np.testing.assert_allclose(long.law().accuracy(counts), short.law().accuracy(counts), atol=1e-8)
     np.testing.assert_allclose(long.cdf(levels), short.cdf(levels), atol=1e-7)
 

@@ -262,7 +262,7 @@ class _BetaObjective:
         share = float(np.clip(share, self.half_probe / self.n, 1 - self.half_probe))
         best = None
         for log_a in (0.0, -2.0, 2.0):
-            found = minimize(
+            optimum = minimize(
                 self,
                 np.array([log_a, np.log1p(-share) - np.log(share)]),
                 jac=True,
@@ -270,8 +270,8 @@ class _BetaObjective:
                 bounds=BOUNDS,
                 options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
             )
-            if best is None or found.fun < best.fun - 1e-12:
-                best = found
+            if best is None or optimum.fun < best.fun - 1e-12:
+                best = optimum
         assert best is not None
         low, high = np.transpose(BOUNDS)
         free = (best.x > low) & (best.x < high)
@@ -291,10 +291,10 @@ class _BetaObjective:
             return self(whole)[1][free]
 
         start = point[free]
-        found = root(slope, start, tol=1e-13).x if free.any() else start
-        near = np.abs(found - start).max(initial=0.0) < 1
-        better = near and np.abs(slope(found)).max() < np.abs(slope(start)).max()
-        whole[free] = np.clip(found, *np.transpose(BOUNDS)[:, free]) if better else start
+        zero = root(slope, start, tol=1e-13).x if free.any() else start
+        near = np.abs(zero - start).max(initial=0.0) < 1
+        better = near and np.abs(slope(zero)).max() < np.abs(slope(start)).max()
+        whole[free] = np.clip(zero, *np.transpose(BOUNDS)[:, free]) if better else start
         return whole
 
 
@@ -372,7 +372,7 @@ def stretched_exponential(logs: Floats, accuracy: Floats, weights: Floats) -> tu
         return float(np.exp(last) / logs[0]), 1.0
     best = None
     for exponent in (1.0, 2.0, 4.0):
-        found = least_squares(
+        fit = least_squares(
             residual,
             np.array([last, np.log(exponent)]),
             jac=slope,
@@ -382,8 +382,8 @@ def stretched_exponential(logs: Floats, accuracy: Floats, weights: Floats) -> tu
             gtol=1e-15,
             max_nfev=1000,
         )
-        if best is None or found.cost < best.cost - 1e-15:
-            best = found
+        if best is None or fit.cost < best.cost - 1e-15:
+            best = fit
     assert best is not None
     exponent = float(np.exp(best.x[1]))
     return float(np.exp(best.x[0]) / logs[-1] ** exponent), exponent

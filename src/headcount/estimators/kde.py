@@ -109,14 +109,14 @@ def _survival(pilot: Pilot, rule: int) -> tuple[Floats, Floats]:
         scores[places] = -np.inf  # first when sorted
 
         def work(
-            part: slice,
+            chosen: slice,
             scores: Floats = scores,
             true: Floats = true,
             out: tuple[Floats, Floats] = (p[rows], widths[rows]),
         ) -> None:
-            impostors = np.ascontiguousarray(np.sort(scores[part], axis=1)[:, 1:])
-            found, width = (array[part] for array in out)
-            kernels.survival_rows(impostors, true[part], rule, LEAST_P, found, width)
+            impostors = np.ascontiguousarray(np.sort(scores[chosen], axis=1)[:, 1:])
+            survival, width = (array[chosen] for array in out)
+            kernels.survival_rows(impostors, true[chosen], rule, LEAST_P, survival, width)
 
         for_each(work, row_blocks(len(scores), ROWS), task="Smoothing scores")
     return p, widths
@@ -129,7 +129,7 @@ def _counted_law(pilot: Pilot, chosen: NDArray[np.bool_]) -> tuple[Floats, Float
     share that beat or tie it.
     """
     n_rivals = pilot.n_classes - 1
-    losses, ties, weights = (part[chosen] for part in (*pilot.settled, pilot.weights))
+    losses, ties, weights = (array[chosen] for array in (*pilot.settled, pilot.weights))
     tied = ties > 0
     nodes, masses = [losses[~tied] / n_rivals], [weights[~tied]]
     place, share = _uniform_nodes()

@@ -71,8 +71,8 @@ class Polynomial(Extrapolator):
         counts, accuracy, weights = observed_rows(pilot)
         cost = _cost(counts, np.arange(1, min(degree, pilot.n_classes - 1) + 1))
         root = np.sqrt(weights)
-        found = np.linalg.lstsq(root[:, None] * cost, root * (1 - accuracy), rcond=None)
-        self.coefficients_: Floats = np.asarray(found[0], dtype=np.float64)
+        solution = np.linalg.lstsq(root[:, None] * cost, root * (1 - accuracy), rcond=None)
+        self.coefficients_: Floats = np.asarray(solution[0], dtype=np.float64)
 
     def predict(self, k: Any) -> Floats:
         """Return the fitted accuracy among k classes, cut off at 0 and 1."""
@@ -130,7 +130,7 @@ class PolynomialPositive(Extrapolator):
         cost = _cost(counts, np.arange(degree + 1))
         parts = simplex_least_squares(cost, 1 - accuracy, weights)
         self.coefficients_: Floats = parts[1:]
-        return _law(parts)
+        return mixture_law(parts)
 
 
 def _cost(counts: NDArray[Any], powers: NDArray[Any]) -> Floats:
@@ -139,7 +139,7 @@ def _cost(counts: NDArray[Any], powers: NDArray[Any]) -> Floats:
     return np.asarray(np.where(powers == 0, 0.0, rivals / np.maximum(rivals + powers, 1.0)))
 
 
-def _law(parts: Floats) -> Favorability:
+def mixture_law(parts: Floats) -> Favorability:
     """Favorability of the mixture of Beta(j, 1); parts[0] is the atom at p = 0.
 
     Gauss rules on panels that halve towards p = 0 serve every number of classes: where

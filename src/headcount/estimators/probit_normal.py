@@ -125,7 +125,7 @@ class _Objective:
         best = None
         for log_tau in (0.0, -1.0, 1.0):
             start = np.array([centre * np.exp(max(log_tau, 0.0)), log_tau])
-            found = minimize(
+            optimum = minimize(
                 self,
                 start,
                 jac=True,
@@ -133,8 +133,8 @@ class _Objective:
                 bounds=BOUNDS,
                 options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
             )
-            if best is None or found.fun < best.fun - 1e-12:
-                best = found
+            if best is None or optimum.fun < best.fun - 1e-12:
+                best = optimum
         assert best is not None
         inside = [low < x < high for x, (low, high) in zip(best.x, BOUNDS, strict=True)]
         if not (np.abs(best.jac[inside]) < 1e-5).all():

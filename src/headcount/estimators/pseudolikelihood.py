@@ -204,7 +204,7 @@ class _Alike:
         padded = np.concatenate([cost, np.zeros(self.equal.shape[1] - len(cost))])
         # Neighbouring losses have all but the same chances, on which a solver may stumble.
         for method, tolerance in _ATTEMPTS:
-            found = linprog(
+            solution = linprog(
                 padded,
                 A_eq=self.equal,
                 b_eq=np.ones(len(self.equal)),
@@ -215,8 +215,8 @@ class _Alike:
                     "dual_feasibility_tolerance": tolerance,
                 },
             )
-            if found.status == 0 and found.x is not None:
-                return np.asarray(found.x[: len(cost)])
+            if solution.status == 0 and solution.x is not None:
+                return np.asarray(solution.x[: len(cost)])
         raise HeadcountError("the linear programme of the identified range was not solved.")
 
 
@@ -244,12 +244,12 @@ def _convex(
             demands.append((chances / (chances @ best)[:, None]) @ g == 1)
         if not _clarabel(cvxpy, cvxpy.Problem(cvxpy.Maximize(goal), demands)):
             continue
-        found = exact(np.maximum(g.value, 1e-300), chances, weights, fixed)
-        if not (found > 0).all():
+        solution = exact(np.maximum(g.value, 1e-300), chances, weights, fixed)
+        if not (solution > 0).all():
             continue
-        value = float(weights @ np.log(chances @ found) + pull * (reference @ np.log(found)))
+        value = float(weights @ np.log(chances @ solution) + pull * (reference @ np.log(solution)))
         if value > greatest:
-            best, greatest = found, value
+            best, greatest = solution, value
     if best is None:
         raise HeadcountError("Clarabel found no solution; use solver='em'.")
     return best

@@ -230,7 +230,7 @@ def _own_class(module: str, name: str) -> type[Extrapolator]:
 
 
 def _nearest_class(module: ModuleType, name: str) -> str:
-    kinds = {kind.lower(): kind for kind, found in vars(module).items() if isinstance(found, type)}
+    kinds = {kind.lower(): kind for kind, thing in vars(module).items() if isinstance(thing, type)}
     near = difflib.get_close_matches(name.lower(), kinds, n=1)
     return f"did you mean {kinds[near[0]]}?" if near else "check the spelling."
 

@@ -167,9 +167,9 @@ class SplineRegression(_MomentRegression):
         flat = np.atleast_1d(counts.ravel())
         values = np.empty(len(flat))
         size = max(1, 4_000_000 // len(self.coefficients_))
-        for at in range(0, len(flat), size):
-            part = 1 - self.basis_.accuracy(flat[at : at + size])
-            values[at : at + size] = np.clip(1 - part @ self.coefficients_, 0.0, 1.0)
+        for first in range(0, len(flat), size):
+            rows = 1 - self.basis_.accuracy(flat[first : first + size])
+            values[first : first + size] = np.clip(1 - rows @ self.coefficients_, 0.0, 1.0)
         return values.reshape(counts.shape)
 
     def _basis(self, n_classes: int) -> Basis:
@@ -274,8 +274,8 @@ class Regression(_MomentRegression):
             columns, last = basis.accuracy(k), basis.accuracy(np.array([float(n_classes)]))[0]
             missed = []
             for half in halves:
-                found = fit_mixture(columns, half, share)
-                missed.append(1 - (1 - last) @ found - truth)
+                coefficients = fit_mixture(columns, half, share)
+                missed.append(1 - (1 - last) @ coefficients - truth)
             errors.append(np.mean(np.square(missed)))
         return BANDWIDTHS[int(np.argmin(errors))]
 
@@ -301,10 +301,10 @@ def _thinned(pilot: Pilot, rng: np.random.Generator) -> Pilot:
     drawn = rng.multinomial(max(1, pilot.n_probes // 2), table.weights / table.weights.sum())
     losses = np.repeat(table.losses, drawn)
     if table.n_rivals < 10**9:
-        kept = rng.hypergeometric(losses, table.n_rivals - losses, half - 1)
+        lost = rng.hypergeometric(losses, table.n_rivals - losses, half - 1)
     else:  # beyond what the generator takes, drawing with replacement is the same
-        kept = rng.binomial(half - 1, losses / table.n_rivals)
-    return Pilot.from_losses(kept, half)
+        lost = rng.binomial(half - 1, losses / table.n_rivals)
+    return Pilot.from_losses(lost, half)
 
 
 def _least_squares(matrix: Floats, target: Floats, share: Floats) -> Floats:

@@ -144,9 +144,9 @@ class _Pool:
             self.powers[power] += weights @ (z**power).sum(axis=1)
         steps = np.clip((np.arcsinh(z) + _REACH) / _BIN, 0.0, len(self.grid) - 1.001)
         under = steps.astype(np.intp)
-        part = steps - under
+        upper = steps - under
         share = np.broadcast_to(weights[:, None], z.shape)
-        for place, mass in ((under, share * (1 - part)), (under + 1, share * part)):
+        for place, mass in ((under, share * (1 - upper)), (under + 1, share * upper)):
             self.mass += np.bincount(place.ravel(), mass.ravel(), len(self.mass))
 
     def fit(self, tail: float) -> TailModel:
@@ -160,9 +160,9 @@ class _Pool:
         variance = second - mean**2
         skewness = (third - 3 * mean * second + 2 * mean**3) / variance**1.5
         skewness = np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED)
-        part = np.abs(skewness) ** (2 / 3)
+        power = np.abs(skewness) ** (2 / 3)
         delta = np.sign(skewness) * np.sqrt(
-            np.pi / 2 * part / (part + ((4 - np.pi) / 2) ** (2 / 3))
+            np.pi / 2 * power / (power + ((4 - np.pi) / 2) ** (2 / 3))
         )
         scale = np.sqrt(variance / (1 - 2 * delta**2 / np.pi))
         place = mean - scale * delta * np.sqrt(2 / np.pi)
@@ -180,8 +180,8 @@ class _Pool:
         z = np.sinh(self.grid)
         first = int(np.flatnonzero(above <= tail)[0])
         drop = above[first - 1] - above[first]
-        part = (above[first - 1] - tail) / drop
-        threshold = float(z[first - 1] + part * (z[first] - z[first - 1]))
+        share = (above[first - 1] - tail) / drop
+        threshold = float(z[first - 1] + share * (z[first] - z[first - 1]))
         width = np.diff(np.append(threshold, z[first:]))
         survival = np.append(tail, above[first:]) / tail
         left, right = survival[:-1], survival[1:]

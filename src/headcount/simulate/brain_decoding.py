@@ -86,7 +86,7 @@ def linear_encoding(
     encoding = rng.normal(size=(n_voxels, n_features)) / math.sqrt(n_features)
     features = rng.normal(size=(n_train, n_features))
     responses = features @ encoding.T + rng.normal(size=(n_train, n_voxels)) @ noise.T
-    world = _fitted(encoding, noise, features, responses, ridge)
+    world = fit_encoding(encoding, noise, features, responses, ridge)
     pilot = world.draw(rng, n_classes, 1)
     return Simulation(pilot, reference(world, rng, n_classes, reference_classes))
 
@@ -107,7 +107,7 @@ class _Encoding:
         return Pilot.from_embeddings(probes, labels, features @ self.predicted.T)
 
 
-def _fitted(
+def fit_encoding(
     encoding: Floats, noise: Floats, features: Floats, responses: Floats, ridge: float
 ) -> _Encoding:
     """Fit the encoding model, and keep only directions in which its predictions differ.

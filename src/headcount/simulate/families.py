@@ -130,9 +130,11 @@ def hierarchical(
             f"shares must have one entry more than branching, but have {len(variances)} "
             f"and {len(counts)}."
         )
-    seen = counts[0] if pilot_groups is None else validation.whole_number(pilot_groups, "groups", 1)
-    if seen > counts[0]:
-        raise ParameterError(f"there are {counts[0]} groups, but pilot_groups is {seen}.")
+    n_pilot_groups = (
+        counts[0] if pilot_groups is None else validation.whole_number(pilot_groups, "groups", 1)
+    )
+    if n_pilot_groups > counts[0]:
+        raise ParameterError(f"there are {counts[0]} groups, but pilot_groups is {n_pilot_groups}.")
     rng = generator(random_state)
     nodes = np.zeros((1, n_dims))
     for count, variance in zip(counts, variances, strict=False):
@@ -140,8 +142,10 @@ def hierarchical(
     groups = np.repeat(np.arange(counts[0]), len(nodes) // counts[0])
     world = _Tree(nodes, groups, math.sqrt(variances[-1]), sigma)
     # Groups are alike until drawn, so the first ones are as random as any.
-    part = _Tree(nodes[groups < seen], groups[groups < seen], world.spread, sigma)
-    pilot = part.draw(rng, n_classes, per_class)
+    subtree = _Tree(
+        nodes[groups < n_pilot_groups], groups[groups < n_pilot_groups], world.spread, sigma
+    )
+    pilot = subtree.draw(rng, n_classes, per_class)
     return Simulation(pilot, reference(world, rng, n_classes, reference_classes))
 
 

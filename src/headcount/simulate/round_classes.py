@@ -117,7 +117,7 @@ def points_around_classes(
     validation.choice(classes, "classes", SHAPES)
     validation.choice(points, "points", SHAPES)
     sigma = math.sqrt(validation.positive(sigma2, "sigma2"))
-    world = _Round(n_dims, sigma, classes, points)
+    world = RoundClasses(n_dims, sigma, classes, points)
     rng = generator(random_state)
     pilot = world.draw(rng, n_classes, per_class)
     if classes == points == "normal":
@@ -126,12 +126,15 @@ def points_around_classes(
 
 
 @dataclass(frozen=True)
-class _Round:
+class RoundClasses:
+    """Classes of one law, and points of one law around each of them."""
+
     n_dims: int
     sigma: float
     classes: str
     points: str
 
     def draw(self, rng: np.random.Generator, n_classes: int, per_class: int) -> Pilot:
+        """Return a pilot of fresh classes."""
         centres = noise(rng, (n_classes, self.n_dims), self.classes)
         return nearest_centre(rng, centres, per_class, self.sigma, self.points)

@@ -159,8 +159,8 @@ class IsotropicGaussian(KnownLaw):
     def _profile(self) -> _Profile:
         if self.n_train is None or self.n_train == 1 or self.represent == "mean":
             noise = 0.0 if self.n_train is None else self.sigma**2 / self.n_train
-            return _one_point(int(self.n_dims), float(self.sigma), noise)
-        return _nearest_of_many(int(self.n_dims), float(self.sigma), int(self.n_train))
+            return one_point(int(self.n_dims), float(self.sigma), noise)
+        return nearest_of_many(int(self.n_dims), float(self.sigma), int(self.n_train))
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class BivariateNormal(KnownLaw):
             raise ParameterError(f"rho must be between -1 and 1 and not 0, but is {self.rho!r}.")
 
     def _profile(self) -> _Profile:
-        return _one_point(1, math.sqrt(1 - self.rho**2) / abs(self.rho), 0.0)
+        return one_point(1, math.sqrt(1 - self.rho**2) / abs(self.rho), 0.0)
 
     def favorability(self, x: Any, y: Any) -> Floats:
         r"""U of a point x with true label y.
@@ -239,7 +239,7 @@ class BivariateNormal(KnownLaw):
         k, n = validation.whole_number(k, "k", 1), validation.whole_number(n, "n", 1)
         rng = np.random.default_rng(random_state)
         size = max(1, _CELLS // k)
-        drawn = [min(size, n - at) for at in range(0, n, size)]
+        drawn = [min(size, n - first) for first in range(0, n, size)]
         return np.concatenate([self.label_set_accuracy(rng.normal(size=(m, k))) for m in drawn])
 
 
@@ -315,7 +315,7 @@ def _true_centre(lengths: Floats, n_dims: int, sigma: float, noise: float) -> _D
 
 
 @lru_cache(maxsize=64)
-def _one_point(n_dims: int, sigma: float, noise: float) -> _Profile:
+def one_point(n_dims: int, sigma: float, noise: float) -> _Profile:
     """Each class stands as one point, its centre plus `noise` (a variance)."""
     lengths, weights = _probe_lengths(n_dims, sigma)
     true = _true_centre(lengths, n_dims, sigma, noise)
@@ -332,7 +332,7 @@ def _one_point(n_dims: int, sigma: float, noise: float) -> _Profile:
 
 
 @lru_cache(maxsize=64)
-def _nearest_of_many(n_dims: int, sigma: float, n_train: int) -> _Profile:
+def nearest_of_many(n_dims: int, sigma: float, n_train: int) -> _Profile:
     """Each class stands as n_train points, the nearest of which counts."""
     # Given the distance t to its centre, a class has the same law of the nearest point whether it
     # is the own one or a rival: they differ in the law of t.
@@ -385,15 +385,17 @@ def _assemble(
     grid = np.arange(math.floor(low / _NODE_GAP), math.ceil(high / _NODE_GAP) + 1) * _NODE_GAP
     total, below = np.zeros(len(grid)), np.zeros(len(grid))
     for i, weight in enumerate(weights):
-        at = np.flatnonzero(usable[i])[::-1]  # y falls as s grows
-        at = at[np.diff(y[i, at], prepend=-np.inf) > 0]
-        if len(at) < 4:  # p is too small to be told from zero wherever the true class may lie
+        places = np.flatnonzero(usable[i])[::-1]  # y falls as s grows
+        places = places[np.diff(y[i, places], prepend=-np.inf) > 0]
+        if len(places) < 4:  # p is too small to be told from zero wherever the true class may lie
             continue
-        first, last = y[i, at[0]], y[i, at[-1]]
+        first, last = y[i, places[0]], y[i, places[-1]]
         inside = (grid >= first) & (grid <= last)
-        both = CubicSpline(y[i, at], np.column_stack([slope[i, at], farther[i, at]]))(grid[inside])
+        both = CubicSpline(y[i, places], np.column_stack([slope[i, places], farther[i, places]]))(
+            grid[inside]
+        )
         total[inside] += weight * np.maximum(both[:, 0], 0.0)
         below[inside] += weight * both[:, 1]
-        below[grid < first] += weight * farther[i, at[0]]
-        below[grid > last] += weight * farther[i, at[-1]]
+        below[grid < first] += weight * farther[i, places[0]]
+        below[grid > last] += weight * farther[i, places[-1]]
     return _Profile(grid, total, np.clip(np.maximum.accumulate(below), 0.0, 1.0))

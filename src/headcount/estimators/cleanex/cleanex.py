@@ -158,7 +158,7 @@ class CleaneX(TrainedOnCurve):
         last = pilots[0].n_classes - 1
         ks = np.arange(2, last + 2)
         seeds = [validation.whole_number(copy.random_state, "random_state", 0) for copy in fitted]
-        values = [networks.tensor(part.values, device) for part in rows]
+        values = [networks.tensor(pilot_rows.values, device) for pilot_rows in rows]
         goal = networks.Goal(
             networks.tensor(ks - 1, device),
             torch.stack([networks.tensor(observe(pilot).accuracy(ks), device) for pilot in pilots]),
@@ -167,13 +167,13 @@ class CleaneX(TrainedOnCurve):
         logit, loss = networks.train(
             networks.started([last + 1, *layers, 1], seeds, device),
             torch.stack(values) if len(values) > 1 else values[0][None],
-            torch.stack([networks.tensor(part.weights, device) for part in rows]),
+            torch.stack([networks.tensor(pilot_rows.weights, device) for pilot_rows in rows]),
             goal,
             recipe,
         )
         for copy, value in zip(fitted, loss, strict=True):
             copy.loss_, copy.device_ = float(value), networks.device_name(device)
-        return [law_of(said, part) for said, part in zip(logit, rows, strict=True)]
+        return [law_of(logits, pilot_rows) for logits, pilot_rows in zip(logit, rows, strict=True)]
 
 
 def hidden_layers(layers: Any) -> list[int]:

@@ -117,13 +117,13 @@ class CleaneXFast(TrainedOnCurve):
         for pilot in pilots:
             warn_if_one_sided(pilot)
         rows = [score_rows(pilot) for pilot in pilots]
-        goals = [_goal(pilot, part) for pilot, part in zip(pilots, rows, strict=True)]
+        goals = [goal_of(pilot, pilot_rows) for pilot, pilot_rows in zip(pilots, rows, strict=True)]
         if optimiser == "auto":
             optimiser = "adam" if pilots[0].n_probes >= MANY else "marquardt"
         if optimiser == "adam":
             laws, losses = _by_adam(rows, goals, layers, seeds, device)
         else:
-            tolerances = [_tolerance(*held) for held in zip(pilots, goals, strict=True)]
+            tolerances = [_tolerance(*pair) for pair in zip(pilots, goals, strict=True)]
             laws, losses = _by_marquardt(rows, goals, tolerances, layers, seeds, device)
         for copy, loss in zip(fitted, losses, strict=True):
             copy.loss_, copy.device_ = loss, networks.device_name(device)
@@ -146,7 +146,8 @@ def few_powers(last: int) -> tuple[Floats, Floats]:
     return powers, np.diff(edges) / last
 
 
-def _goal(pilot: Pilot, rows: ScoreRows) -> FewClasses:
+def goal_of(pilot: Pilot, rows: ScoreRows) -> FewClasses:
+    """Return the observed curve of a pilot at a few numbers of classes, which is fitted."""
     powers, shares = few_powers(pilot.n_classes - 1)
     target = observe(pilot).accuracy(powers.astype(np.int64) + 1)
     return FewClasses(powers, target, shares, rows.weights)
@@ -162,18 +163,20 @@ def _by_adam(
     """Fit one network a pilot, all at once."""
     torch = networks.torch_module()
 
-    def stacked(parts: Sequence[NDArray[Any]]) -> Any:
-        return torch.stack([networks.tensor(part, device) for part in parts])
+    def stacked(arrays: Sequence[NDArray[Any]]) -> Any:
+        return torch.stack([networks.tensor(array, device) for array in arrays])
 
-    bases = [_directions(part.values) for part in rows]
-    started = [
-        _started(part, goal, layers, seed, 0, device)
-        for part, goal, seed in zip(rows, goals, seeds, strict=True)
+    bases = [_directions(pilot_rows.values) for pilot_rows in rows]
+    first_weights = [
+        first_parameters(pilot_rows, goal, layers, seed, 0, device)
+        for pilot_rows, goal, seed in zip(rows, goals, seeds, strict=True)
     ]
-    said, losses = networks.train(
-        [torch.stack(parts) for parts in zip(*started, strict=True)],
-        stacked([part.values @ basis.T for part, basis in zip(rows, bases, strict=True)]),
-        stacked([part.weights for part in rows]),
+    all_logits, losses = networks.train(
+        [torch.stack(parts) for parts in zip(*first_weights, strict=True)],
+        stacked(
+            [pilot_rows.values @ basis.T for pilot_rows, basis in zip(rows, bases, strict=True)]
+        ),
+        stacked([pilot_rows.weights for pilot_rows in rows]),
         networks.Goal(
             networks.tensor(goals[0].powers, device),
             stacked([goal.target for goal in goals]),
@@ -182,7 +185,9 @@ def _by_adam(
         ADAM,
         stacked(bases),
     )
-    laws = [_law(logits[None], part) for logits, part in zip(said, rows, strict=True)]
+    laws = [
+        _law(logits[None], pilot_rows) for logits, pilot_rows in zip(all_logits, rows, strict=True)
+    ]
     return laws, losses.tolist()
 
 
@@ -199,20 +204,20 @@ def _by_marquardt(
     laws: list[Favorability] = []
     losses: list[float] = []
     total = STARTS * len(rows)
-    for part, goal, tolerance, seed in zip(rows, goals, tolerances, seeds, strict=True):
-        basis = networks.tensor(_directions(part.values), device)
-        reduced = networks.tensor(part.values, device) @ basis.T
-        said, found = [], []
+    for pilot_rows, goal, tolerance, seed in zip(rows, goals, tolerances, seeds, strict=True):
+        basis = networks.tensor(_directions(pilot_rows.values), device)
+        reduced = networks.tensor(pilot_rows.values, device) @ basis.T
+        logits, fit_losses = [], []
         for start in range(STARTS):
             report("CleaneX, starts", len(laws) * STARTS + start, total)
-            parameters = _started(part, goal, layers, seed, start, device)
+            parameters = first_parameters(pilot_rows, goal, layers, seed, start, device)
             parameters[0] = basis @ parameters[0]
             fit = Marquardt(reduced, parameters, goal, tolerance)
             fit.run()
-            said.append(fit.logit.cpu().numpy().astype(np.float64))
-            found.append(fit.loss)
-        laws.append(_law(np.array(said), part))
-        losses.append(float(np.mean(found)))
+            logits.append(fit.logit.cpu().numpy().astype(np.float64))
+            fit_losses.append(fit.loss)
+        laws.append(_law(np.array(logits), pilot_rows))
+        losses.append(float(np.mean(fit_losses)))
     report("CleaneX, starts", total, total)
     return laws, losses
 
@@ -246,13 +251,14 @@ def _directions(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(directions, dtype=np.float32)
 
 
-def _started(
+def first_parameters(
     rows: ScoreRows, goal: FewClasses, layers: list[int], seed: int, start: int, device: Any
 ) -> list[Any]:
     """Return initial weights; the output starts at two-class accuracy."""
     n_probes, n_classes = rows.values.shape
     own = int(np.random.SeedSequence([seed, start]).generate_state(1)[0])
-    parameters = [part[0] for part in networks.started([n_classes, *layers, 1], [own], device)]
+    stacks = networks.started([n_classes, *layers, 1], [own], device)
+    parameters = [stack[0] for stack in stacks]
     half = 0.5 / n_probes
     parameters[-1] += float(log_odds(np.clip(goal.target[0], half, 1 - half)))
     return parameters

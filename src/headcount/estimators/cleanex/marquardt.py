@@ -43,13 +43,13 @@ class Marquardt:
     ) -> None:
         torch = networks.torch_module()
 
-        def given(values: Floats) -> Any:
+        def on_device(values: Floats) -> Any:
             return torch.as_tensor(values.astype(np.float32), device=rows.device)
 
         self.rows, self.parameters, self.tolerance = rows, parameters, tolerance
-        self.powers, self.weights = given(goal.powers), given(goal.weights)
-        self.target, self.roots = given(goal.target), given(np.sqrt(goal.shares))
-        self._evaluate()
+        self.powers, self.weights = on_device(goal.powers), on_device(goal.weights)
+        self.target, self.roots = on_device(goal.target), on_device(np.sqrt(goal.shares))
+        self.evaluate()
 
     def run(self) -> int:
         """Fit until the curve is close enough or no step helps; return how many steps it took."""
@@ -57,7 +57,7 @@ class Marquardt:
         for step in range(MOST_STEPS):
             if self.loss <= self.tolerance**2:
                 return step
-            jacobian = self._jacobian()
+            jacobian = self.jacobian()
             tried = self._step(jacobian, damping)
             if tried is None:
                 return step
@@ -73,21 +73,24 @@ class Marquardt:
         while scale > 0 and damping < 1e8:
             pull = np.linalg.solve(matrix + damping * scale * np.eye(len(matrix)), residual)
             change = torch.as_tensor(pull.astype(np.float32), device=jacobian.device) @ jacobian
-            self._move(change, -1.0)
+            self.move(change, -1.0)
             if self.loss < loss:
                 return damping
-            self._move(change, 1.0)
+            self.move(change, 1.0)
             damping *= 5
         return None
 
-    def _move(self, change: Any, factor: float) -> None:
-        at = 0
-        for part in self.parameters:
-            part.add_(change[at : at + part.numel()].view_as(part), alpha=factor)
-            at += part.numel()
-        self._evaluate()
+    def move(self, change: Any, factor: float) -> None:
+        """Add a multiple of a change to the parameters, which it holds one after the other."""
+        start = 0
+        for parameter in self.parameters:
+            parameter.add_(
+                change[start : start + parameter.numel()].view_as(parameter), alpha=factor
+            )
+            start += parameter.numel()
+        self.evaluate()
 
-    def _evaluate(self) -> None:
+    def evaluate(self) -> None:
         """Compute what the network says and how far its curve is from the target."""
         torch = networks.torch_module()
         self.signals = [self.rows]
@@ -99,18 +102,18 @@ class Marquardt:
         self.residual = (self.weights @ self.raised - self.target) * self.roots
         self.loss = float(self.residual.square().sum())
 
-    def _jacobian(self) -> Any:
+    def jacobian(self) -> Any:
         """Return the derivatives of each residual by all parameters, one row a residual."""
         torch = networks.torch_module()
         by_logit = self.raised * (self.powers * self.roots) * torch.sigmoid(-self.logit)[:, None]
         by_logit *= self.weights[:, None]
         active = [signal > 0 for signal in self.signals]
-        found = []
+        rows = []
         for slope in by_logit.T:
             parts, delta = [], slope[:, None]
             for layer in reversed(range(len(self.signals))):
                 parts += [delta.sum(dim=0), (self.signals[layer].T @ delta).ravel()]
                 if layer:
                     delta = (delta @ self.parameters[2 * layer].T).mul_(active[layer])
-            found.append(torch.cat(parts[::-1]))
-        return torch.stack(found)
+            rows.append(torch.cat(parts[::-1]))
+        return torch.stack(rows)

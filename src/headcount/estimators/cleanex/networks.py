@@ -67,8 +67,8 @@ def started(sizes: Sequence[int], seeds: Sequence[int], device: Any) -> list[Any
         parts = []
         for inputs, outputs in pairwise(sizes):
             for rows in (inputs, 1):
-                part = 2 * torch.rand(rows, outputs, generator=generator) - 1
-                parts.append(part / math.sqrt(inputs))
+                draw = 2 * torch.rand(rows, outputs, generator=generator) - 1
+                parts.append(draw / math.sqrt(inputs))
         drawn.append(parts)
     return [torch.stack(parts).to(device) for parts in zip(*drawn, strict=True)]
 
@@ -140,7 +140,7 @@ def misfit(logit: Any, weights: Any, goal: Goal) -> tuple[Any, Any]:
     log_chance = torch.nn.functional.logsigmoid(logit)
     n_networks, n_probes = logit.shape
     size = max(1, CELLS // (n_networks * len(goal.powers)))
-    blocks = [slice(at, at + size) for at in range(0, n_probes, size)]
+    blocks = [slice(first, first + size) for first in range(0, n_probes, size)]
 
     def raised(block: slice) -> Any:
         return torch.exp(log_chance[:, block, None] * goal.powers)
@@ -169,10 +169,10 @@ def train(
     """
     torch = torch_module()
     report = reporter()
-    for part in parameters:
-        part.requires_grad_()
+    for parameter in parameters:
+        parameter.requires_grad_()
     optimiser = torch.optim.Adam(parameters, betas=recipe.betas, eps=recipe.eps)
-    kept = _Kept(len(rows), recipe.patience)
+    stops = _Stops(len(rows), recipe.patience)
     for iteration in range(recipe.iterations):
         logit = logits(parameters, rows, basis)
         with torch.no_grad():
@@ -180,7 +180,7 @@ def train(
         if iteration % CHECK_EVERY == 0:
             values = loss.cpu().numpy()
             report(f"CleaneX, error {math.sqrt(values.mean()):.1e}", iteration, recipe.iterations)
-            if kept.all_stopped(iteration, values, logit):
+            if stops.all_stopped(iteration, values, logit):
                 break
         for group in optimiser.param_groups:
             group["lr"] = recipe.rate(iteration)
@@ -191,17 +191,17 @@ def train(
         logit = logits(parameters, rows, basis)
         loss, _ = misfit(logit, weights, goal)
     report("CleaneX", recipe.iterations, recipe.iterations)
-    return kept.final(logit, loss)
+    return stops.final(logit, loss)
 
 
-class _Kept:
+class _Stops:
     """What networks said when they stopped early."""
 
     def __init__(self, n_networks: int, patience: int | None) -> None:
         self.patience = patience
         self.best = np.full(n_networks, np.inf)
         self.since = np.zeros(n_networks, np.int64)
-        self.said: dict[int, tuple[NDArray[np.float64], float]] = {}
+        self.early: dict[int, tuple[NDArray[np.float64], float]] = {}
 
     def all_stopped(self, iteration: int, loss: NDArray[Any], logit: Any) -> bool:
         if self.patience is None:
@@ -209,14 +209,14 @@ class _Kept:
         better = loss < (1 - LEAST_GAIN) * self.best
         self.best[better], self.since[better] = loss[better], iteration
         for i in np.flatnonzero(iteration - self.since >= self.patience):
-            self.said.setdefault(int(i), (_host(logit[i]), float(loss[i])))
-        return len(self.said) == len(self.best)
+            self.early.setdefault(int(i), (_host(logit[i]), float(loss[i])))
+        return len(self.early) == len(self.best)
 
     def final(self, logit: Any, loss: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        said, losses = _host(logit), _host(loss)
-        for i, (early, value) in self.said.items():
-            said[i], losses[i] = early, value
-        return said, losses
+        logits, losses = _host(logit), _host(loss)
+        for i, (early, value) in self.early.items():
+            logits[i], losses[i] = early, value
+        return logits, losses
 
 
 def _host(values: Any) -> NDArray[np.float64]:

@@ -103,10 +103,10 @@ def _permute(rows: NDArray[np.float32], order: NDArray[np.intp]) -> None:
     for first in range(len(order)):
         if done[first]:
             continue
-        held, at = rows[first].copy(), first
-        while order[at] != first:
-            rows[at] = rows[order[at]]
-            done[at] = True
-            at = order[at]
-        rows[at] = held
-        done[at] = True
+        saved, place = rows[first].copy(), first
+        while order[place] != first:
+            rows[place] = rows[order[place]]
+            done[place] = True
+            place = order[place]
+        rows[place] = saved
+        done[place] = True

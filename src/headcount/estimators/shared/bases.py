@@ -154,10 +154,10 @@ def truncated_moment(distance: Floats, k: Floats, degree: int) -> Floats:
         return np.asarray(-np.expm1((k - 1) * np.log1p(-distance)))
     distance, k = np.broadcast_arrays(distance, k)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = 1 - degree / (k * distance) * truncated_moment(distance, k + 1, degree - 1)
+        moment = 1 - degree / (k * distance) * truncated_moment(distance, k + 1, degree - 1)
     small = k * distance < FINE
-    found[small] = _series(distance[small], k[small], degree)
-    return np.asarray(found)
+    moment[small] = _series(distance[small], k[small], degree)
+    return np.asarray(moment)
 
 
 def _series(distance: Floats, k: Floats, degree: int) -> Floats:

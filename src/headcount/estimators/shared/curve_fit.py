@@ -43,7 +43,9 @@ def chosen_counts(n_classes: int) -> tuple[Ints, Floats]:
         n_panels = int(np.ceil(np.log2(n_classes / EVERY)))
         edges = np.round(np.geomspace(EVERY, n_classes, n_panels + 1)).astype(np.int64)
         parts += [_panel(low + 1, high) for low, high in pairwise(edges)]
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    return np.concatenate([panel[0] for panel in parts]), np.concatenate(
+        [panel[1] for panel in parts]
+    )
 
 
 def _panel(first: np.int64, last: np.int64) -> tuple[Ints, Floats]:
@@ -81,16 +83,16 @@ def simplex_least_squares(
     rows = np.vstack(blocks)
     goal = np.zeros(len(rows))
     goal[-1] = 1.0
-    found, _ = nnls(rows, goal, maxiter=50 * rows.shape[1])
-    return np.asarray(found / found.sum())
+    solution, _ = nnls(rows, goal, maxiter=50 * rows.shape[1])
+    return np.asarray(solution / solution.sum())
 
 
 def non_negative(matrix: Floats, target: Floats, weights: Floats) -> Floats:
     """Minimise a weighted squared distance over non-negative combinations."""
     root = np.sqrt(weights)
     rows = _compressed(np.column_stack([root[:, None] * matrix, root * target]))
-    found, _ = nnls(rows[:, :-1], rows[:, -1], maxiter=50 * matrix.shape[1])
-    return np.asarray(found)
+    solution, _ = nnls(rows[:, :-1], rows[:, -1], maxiter=50 * matrix.shape[1])
+    return np.asarray(solution)
 
 
 def _compressed(matrix: Floats) -> Floats:
@@ -100,5 +102,5 @@ def _compressed(matrix: Floats) -> Floats:
     """
     triangle = qr(matrix.T, mode="r", check_finite=False)[0][: min(matrix.shape)]
     left, sizes, _ = np.linalg.svd(triangle.T)
-    kept = sizes > _NO_RANK * max(float(sizes[0]), 1e-300)
-    return np.asarray(left[:, : len(sizes)][:, kept].T @ matrix)
+    large = sizes > _NO_RANK * max(float(sizes[0]), 1e-300)
+    return np.asarray(left[:, : len(sizes)][:, large].T @ matrix)

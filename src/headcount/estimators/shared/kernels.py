@@ -75,7 +75,7 @@ def _scaled_bandwidth(x, scale, rule):
         return _pseudolikelihood(x, sd, 0.1 * upper)
     gap = (x[-1] - x[0]) * 1.01 / N_CELLS
     cells, counts = _cells(x, gap)
-    pairs = _pair_counts(cells, counts)
+    pairs = pair_counts(cells, counts)
     return _minimise(rule, 0.1 * upper, upper, 0.01 * upper, pairs, pairs, gap, n)
 
 
@@ -141,7 +141,7 @@ def _cells(x, gap):
 
 
 @njit(nogil=True, cache=True)
-def _pair_counts(cells, counts):
+def pair_counts(cells, counts):
     """Return how many pairs of values lie 0, 1, 2, ... cells apart."""
     pairs = np.zeros(N_CELLS)
     for a in range(len(cells)):
@@ -153,7 +153,7 @@ def _pair_counts(cells, counts):
 
 
 @njit(nogil=True, cache=True)
-def _unbiased(h, pairs, gap, n):
+def unbiased_error(h, pairs, gap, n):
     """Estimate the integrated squared error, less a constant, from all pairs."""
     total = 0.0
     for i in range(len(pairs)):
@@ -167,7 +167,7 @@ def _unbiased(h, pairs, gap, n):
 
 
 @njit(nogil=True, cache=True)
-def _biased(h, pairs, gap, n):
+def biased_error(h, pairs, gap, n):
     """Estimate the leading terms of the mean integrated squared error from all pairs."""
     total = 0.0
     for i in range(len(pairs)):
@@ -208,12 +208,12 @@ def _pseudolikelihood(x, sd, floor):
         if value < least:
             best, least = a, value
     first, last = max(best - 1, 0), min(best + 1, TRIALS - 1)
-    found = _minimise(
+    log_h = _minimise(
         PSEUDOLIKELIHOOD, low + first * step, low + last * step, 1e-4, values, counts, 0.0, 0
     )
-    if _disbelief(found, values, counts, nearest) > least:  # the search stops short of its ends
-        found = low + best * step
-    return math.exp(found)
+    if _disbelief(log_h, values, counts, nearest) > least:  # the search stops short of its ends
+        log_h = low + best * step
+    return math.exp(log_h)
 
 
 @njit(nogil=True, cache=True)
@@ -317,9 +317,9 @@ def _lonely(a, half, values, counts, nearest):
 @njit(nogil=True, cache=True)
 def _objective(rule, h, first, second, gap, n):
     if rule == UCV:
-        return _unbiased(h, first, gap, n)
+        return unbiased_error(h, first, gap, n)
     if rule == BCV:
-        return _biased(h, first, gap, n)
+        return biased_error(h, first, gap, n)
     return _disbelief(h, first, second, _nearest(first, second))
 
 

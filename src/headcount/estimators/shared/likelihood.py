@@ -60,11 +60,11 @@ def loss_likelihood(pilot: Pilot) -> LossLikelihood:
     table = pilot.table()
     n = table.n_rivals
     nodes: Floats = np.arange(-round(REACH / STEP), round(REACH / STEP) + 1) * np.float64(STEP)
-    kept = ~table.censored
-    losses, weights = _merged(table.losses[kept], table.weights[kept], n)
-    cut, cut_weights = _merged(table.losses[~kept], table.weights[~kept], n)
-    blocks = [_exact_rows(part, n, nodes) for part in _chunks(losses)]
-    blocks += [_censored_rows(part, n, nodes) for part in _chunks(cut)]
+    exact = ~table.censored
+    losses, weights = _merged(table.losses[exact], table.weights[exact], n)
+    cut, cut_weights = _merged(table.losses[~exact], table.weights[~exact], n)
+    blocks = [_exact_rows(chunk, n, nodes) for chunk in _chunks(losses)]
+    blocks += [_censored_rows(chunk, n, nodes) for chunk in _chunks(cut)]
     return LossLikelihood(
         nodes,
         vstack(blocks, format="csr"),
@@ -115,7 +115,7 @@ def _sparse(rows: Floats) -> csr_array:
 
 
 def _chunks(losses: Floats) -> list[Floats]:
-    return [losses[at : at + _CHUNK] for at in range(0, len(losses), _CHUNK)]
+    return [losses[first : first + _CHUNK] for first in range(0, len(losses), _CHUNK)]
 
 
 def _merged(losses: NDArray[np.int64], weights: Floats, n: int) -> tuple[Floats, Floats]:

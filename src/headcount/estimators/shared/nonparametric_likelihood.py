@@ -68,11 +68,11 @@ class Components:
 
     def chances(self, rows: Rows) -> Floats:
         """Chance of each row under each component."""
-        one = self._uniform if self.monotone else self._point
+        chance_under = self._uniform if self.monotone else self._point
         return np.vstack(
             [np.empty((0, len(self.ends)))]
             + [
-                one(int(first), int(last), rows.n_rivals)[None]
+                chance_under(int(first), int(last), rows.n_rivals)[None]
                 for first, last in zip(rows.first, rows.last, strict=True)
             ]
         )
@@ -146,8 +146,8 @@ def _edges(n: int) -> Counts:
     low = [0]
     while low[-1] <= (n + 1) // 2:
         low.append(low[-1] + max(1, low[-1] // 6 if low[-1] > SINGLE else 1))
-    kept = np.array(low[:-1], np.int64)
-    return np.unique(np.concatenate([kept, n + 1 - kept]))
+    starts = np.array(low[:-1], np.int64)
+    return np.unique(np.concatenate([starts, n + 1 - starts]))
 
 
 def components(n_nodes: int, n_rivals: int, monotone: bool) -> Components:
