@@ -11,8 +11,8 @@ from headcount.display.report.pages.forecast import (
     LARGE,
     against_classes,
     forecast_series,
-    round_numbers,
     shared_data,
+    table_classes,
 )
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
 from headcount.questions.compare import Comparison, Lead
@@ -78,7 +78,7 @@ def _findings(result: Comparison, warnings: Sequence[str]) -> list[Finding]:
 
 def _curves(result: Comparison) -> Table:
     forecasts = result.forecasts.values()
-    classes = round_numbers(max(forecast.n_classes for forecast in forecasts), result.classes)
+    classes = table_classes(max(forecast.n_classes for forecast in forecasts), result.classes)
     columns = [
         [_within_brackets(*row[1:-1]) for row in forecast.table(classes).cells()]
         for forecast in forecasts

@@ -19,6 +19,7 @@ from headcount.display.report.page_data import (
 )
 from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
 from headcount.questions.forecast import Forecast
+from headcount.support.grids import round_numbers
 from headcount.support.serialise import SCHEMA
 from headcount.support.words import named, percent
 
@@ -110,7 +111,7 @@ def _row_classes(result: Forecast) -> Any:
 
 def curve_table(result: Forecast) -> Table:
     """Return the curve at round numbers of classes, that of other methods beside it."""
-    curve = result.table(round_numbers(result.n_classes, result.classes))
+    curve = result.table(table_classes(result.n_classes, result.classes))
     rows = curve.cells()
     for name in result.others:
         for row, other in zip(rows, result.other_table(name, curve.classes).rows(), strict=True):
@@ -127,14 +128,12 @@ def against_classes(result: Forecast) -> str:
     return f"{capital(result.metric.label)} against number of classes"
 
 
-def round_numbers(n_classes: int, asked: Iterable[int]) -> list[int]:
+def table_classes(n_classes: int, asked: Iterable[int]) -> list[int]:
     """Return 2, 5, 10, 20 ... to the largest number asked about, the pilot's size and all asked.
 
     Examples
     --------
-    >>> round_numbers(30, [70])
+    >>> table_classes(30, [70])
     [2, 5, 10, 20, 30, 50, 70]
     """
-    last = max(n_classes, *asked)
-    steps = [m * 10**e for e in range(16) for m in (1, 2, 5)]
-    return sorted({*(k for k in steps if 2 <= k <= last), n_classes, *asked} - {1})
+    return sorted({*round_numbers(max(n_classes, *asked)), n_classes, *asked} - {1})
