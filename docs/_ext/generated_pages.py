@@ -16,7 +16,7 @@ from headcount.estimators import METHODS, Extrapolator
 from headcount.estimators.registry import DEFAULT
 
 DOCS = Path(__file__).parent.parent
-MODULES = ("datasets", "loading", "plots", "report", "risk", "simulate", "theory")
+MODULES = ("datasets", "loading", "metrics", "plots", "report", "risk", "simulate", "theory")
 
 
 def page(title: str, *parts: str) -> str:

@@ -2,6 +2,7 @@
 # each name from where it says on first use.
 from headcount import datasets as datasets
 from headcount import estimators as estimators
+from headcount import metrics as metrics
 from headcount import simulate as simulate
 from headcount.curves.favorability import Favorability as Favorability
 from headcount.curves.observed import Observed as Observed

@@ -1,4 +1,7 @@
-"""What to know before believing a forecast: one code, one sentence and one page section each."""
+"""What to know before believing a forecast: one code, one sentence and one page section each.
+
+Public: `Check`, which answers carry. All else is internal.
+"""
 
 from headcount.checks.check import Check
 from headcount.checks.check_input import BacktestResult

@@ -1,6 +1,6 @@
 """Methods that learn the law of favorability from a pilot, one a file.
 
-They are listed once, in `__init__.pyi`.
+They are listed once, in `__init__.pyi`. These names are public, all else is internal.
 """
 
 from headcount.support import lazy

@@ -1,4 +1,7 @@
-"""Synthetic pilots whose accuracy at any number of classes is known."""
+"""Synthetic pilots whose accuracy at any number of classes is known.
+
+Public: what `__all__` lists, and `theory`. All else is internal.
+"""
 
 from headcount.simulate.any_law import from_favorability
 from headcount.simulate.brain_decoding import linear_encoding
