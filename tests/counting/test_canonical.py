@@ -88,3 +88,53 @@ def test_keys_add_up_counts_in_any_order_and_keep_their_kinds_apart():
     assert (
         len(set(class_keys((np.arange(5000), np.arange(5000) % 3), np.arange(5000), 5000))) == 5000
     )
+
+
+def scrambled(value):
+    """The output of SplitMix64 after `value`, in whole numbers of Python."""
+    z = (value + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+def test_keys_are_those_of_the_published_generator():
+    """Draws under a seed stay what they were only as long as keys do."""
+    assert scrambled(0) == 0xE220A8397B1DCDAF  # its first output from seed 0
+    counts = np.array([0, 7, 123456789])
+    first = [scrambled(scrambled(int(count))) for count in counts]
+    assert class_keys((counts,), np.arange(3), 3).tolist() == first
+    second = [
+        scrambled((3 * key + scrambled(int(c))) % 2**64)
+        for key, c in zip(first, counts, strict=True)
+    ]
+    assert class_keys((counts, counts), np.arange(3), 3).tolist() == second
+    assert class_keys((counts,), np.zeros(3, int), 1).tolist() == [sum(first) % 2**64]
+
+
+def test_the_order_is_that_of_keys_refined_three_times():
+    rng = np.random.default_rng(6)
+    scores, labels = rng.integers(0, 8, (60, 25)), rng.integers(0, 25, 60)
+    keys = [scrambled(int((labels == c).sum())) for c in range(25)]
+    for _ in range(3):
+        beaten_by, beating = [0] * 25, [0] * 25
+        for row, true in zip(scores, labels, strict=True):
+            rivals = [
+                (c, int(row[c] == row[true]))
+                for c in range(25)
+                if c != true and row[c] >= row[true]
+            ]
+            beaten_by[true] += scrambled(
+                sum(scrambled((keys[c] + tied) % 2**64) for c, tied in rivals) % 2**64
+            )
+            for c, tied in rivals:
+                beating[c] += scrambled((3 * keys[true] + tied) % 2**64)
+        keys = [
+            scrambled(
+                (scrambled(key) + 5 * scrambled(mine % 2**64) + 7 * scrambled(theirs % 2**64))
+                % 2**64
+            )
+            for key, mine, theirs in zip(keys, beaten_by, beating, strict=True)
+        ]
+    beats = Pilot.from_scores(scores, labels, higher_is_better=True).beats()
+    assert canonical_order(beats, labels).tolist() == np.argsort(np.array(keys, np.uint64)).tolist()

@@ -42,7 +42,6 @@ def test_no_number_of_a_tensor_is_asked_for_before_the_choice():
         (lambda: Pilot.from_embeddings(watched(VECTORS), LABELS[1:], GALLERY), "for 60 probes"),
         (lambda: Pilot.from_embeddings(watched(VECTORS), LABELS, GALLERY[:, 1:]), "3 dimensions"),
         (lambda: Pilot.from_embeddings(VECTORS, LABELS, watched(GALLERY), [0]), "for 9 gallery"),
-        (lambda: Pilot.from_embeddings(watched(VECTORS), np.arange(N_PROBES)), "has one row"),
         (lambda: Pilot.from_embeddings(watched(VECTORS[:, :0]), LABELS), "no dimensions"),
     ):
         with pytest.raises(DataError, match=words):

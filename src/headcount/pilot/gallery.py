@@ -39,15 +39,16 @@ def classes_of_gallery(
 
 
 def classes_of_rows(labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
-    """Return the names of the classes and the class of each row, to compare rows with each other.
-
-    Refused where no row has another one of its class to meet.
-    """
+    """Return the names of the classes and the class of each row, to compare rows with others."""
     names, owners = np.unique(labels, return_inverse=True)
     enough(len(names), len(labels))
-    if len(names) == len(labels):
+    return names, owners
+
+
+def refuse_single_rows(n_classes: int, n_probes: int) -> None:
+    """Refuse rows that are to be compared with each other where none has another of its class."""
+    if n_probes == 0:
         raise DataError(
-            f"there is no probe: each of the {len(names):,} classes has one row, so nothing is "
+            f"there is no probe: each of the {n_classes:,} classes has one row, so nothing is "
             "left to compare it with; give a gallery or more rows a class."
         )
-    return names, owners

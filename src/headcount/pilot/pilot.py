@@ -20,7 +20,7 @@ from headcount.counting import (
 )
 from headcount.errors import DataError, UnsupportedError
 from headcount.pilot.classifiers import classifier_name, classifier_scores
-from headcount.pilot.gallery import classes_of_gallery, classes_of_rows
+from headcount.pilot.gallery import classes_of_gallery, classes_of_rows, refuse_single_rows
 from headcount.pilot.labels import (
     Groups,
     Order,
@@ -278,6 +278,7 @@ class Pilot:
                 )
             names, owners = classes_of_rows(true_names)
             source = source_of_embeddings(vectors, owners, similarity)
+            refuse_single_rows(source.n_classes, source.n_probes)
         else:
             enrolled = validation.as_table(gallery, "gallery")
             validation.some_dimensions(enrolled, "gallery")
@@ -589,21 +590,21 @@ class Pilot:
                 "this pilot holds only counts, which do not say who beat whom; "
                 "make it from scores or embeddings to take a subset of classes."
             )
-        wanted = validation.as_labels(classes, "classes")
-        kept = positions(wanted, self.class_names)
-        refuse_duplicates(wanted, "classes")
-        enough(len(kept), 1)
-        kept = np.sort(kept)
+        names = validation.as_labels(classes, "classes")
+        chosen = positions(names, self.class_names)
+        refuse_duplicates(names, "classes")
+        enough(len(chosen), 1)
+        chosen = np.sort(chosen)
         assert self.labels is not None  # a pilot with scores has labels
         number = np.full(self.n_classes, -1, np.int64)
-        number[kept] = np.arange(len(kept))
+        number[chosen] = np.arange(len(chosen))
         rows = np.flatnonzero(number[self.labels] >= 0)
-        enough(len(kept), len(rows))
+        enough(len(chosen), len(rows))
         true = number[self.labels[rows]]
-        source = None if self._source is None else self._source.subset(rows, kept, true)
-        beats = None if self._beats is None else self._beats.subset(rows, kept)
+        source = None if self._source is None else self._source.subset(rows, chosen, true)
+        beats = None if self._beats is None else self._beats.subset(rows, chosen)
         if beats is not None:
-            lost, tied = beats.count(np.ones(len(kept)))
+            lost, tied = beats.count(np.ones(len(chosen)))
             losses, ties = lost.astype(np.int64), tied.astype(np.int64)
         else:
             assert source is not None
@@ -611,13 +612,13 @@ class Pilot:
         return self._with(
             losses,
             ties,
-            self.class_names[kept],
-            n_classes=len(kept),
+            self.class_names[chosen],
+            n_classes=len(chosen),
             labels=true,
             source=source,
             beats=beats,
-            groups=None if self.groups is None else self.groups[kept],
-            order=None if self.order is None else self.order[kept],
+            groups=None if self.groups is None else self.groups[chosen],
+            order=None if self.order is None else self.order[chosen],
         )
 
     def keep_probes(self, rows: Any) -> Pilot:
@@ -707,8 +708,8 @@ class Pilot:
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
         same = ("average", "tie_rule", "classifier", "nouns")
-        kept = {name: getattr(self, name) for name in same}
-        return Pilot(*counts, **(kept | parts))
+        settings = {name: getattr(self, name) for name in same}
+        return Pilot(*counts, **(settings | parts))
 
     def summary(self) -> PilotSummary:
         """Return counts, balance, ties, accuracy, and the classes to look at first."""
