@@ -9,7 +9,7 @@ TORCH := torch==2.13.0
 INSTALLED := tests src --ignore tests/experiments
 FAST := -m pytest --numprocesses auto --dist loadfile -m 'not slow'
 
-.PHONY: demo test test-newest test-oldest slow lock lint docs house wheel papers bench clean
+.PHONY: demo test test-newest test-oldest slow lock lint docs house wheel papers bench mutants clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -81,6 +81,13 @@ papers: .venv/.installed-dev
 	$(BIN)/python -m experiments telugu $(DATA)
 	$(BIN)/python -m experiments classifiers $(DATA)
 	$(BIN)/python -m experiments cleanex $(DATA)
+
+# Whether the fast tests notice small changes of the code: N of each room, drawn with a seed.
+SEED ?= 1
+N ?= 30
+ROOM ?= counting metrics curves uncertainty questions
+mutants: .venv/.installed-dev
+	nice $(BIN)/python scripts/mutants.py --seed $(SEED) --count $(N) $(ROOM)
 
 bench: .venv/.installed-dev
 	$(BIN)/python benchmarks/counting.py
