@@ -11,7 +11,7 @@ WITHOUT_TORCH := tests src --ignore tests/experiments --ignore src/headcount/est
 PYTEST := -m pytest --numprocesses auto --dist worksteal
 test test-times test-long test-newest test-oldest: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-times test-long test-newest test-oldest lock lint docs house wheel papers bench clean
+.PHONY: demo test test-times test-long test-newest test-oldest lock lint docs house wheel papers bench mutants clean
 
 demo: .venv/.installed
 	$(BIN)/headcount demo
@@ -90,6 +90,13 @@ papers: .venv/.installed-dev
 	$(BIN)/python -m experiments telugu $(DATA)
 	$(BIN)/python -m experiments classifiers $(DATA)
 	$(BIN)/python -m experiments cleanex $(DATA)
+
+# Whether the fast tests notice small changes of the code: N of each room, drawn with a seed.
+SEED ?= 1
+N ?= 30
+ROOM ?= counting metrics curves uncertainty questions
+mutants: .venv/.installed-dev
+	nice $(BIN)/python scripts/mutants.py --seed $(SEED) --count $(N) $(ROOM)
 
 bench: .venv/.installed-dev
 	$(BIN)/python benchmarks/counting.py

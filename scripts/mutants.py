@@ -237,7 +237,7 @@ def _pytest(tree: Path, words: Sequence[str], more: Mapping[str, str] | None = N
     """Return how to run fast tests of a copy of the tree, on one core."""
     one_core = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     source = os.pathsep.join([str(tree / "src"), str(tree)])
-    options = ["-q", "-m", "not slow", "-p", "no:xdist", "--hypothesis-seed=0"]
+    options = ["-q", "-p", "no:xdist", "--hypothesis-seed=0"]
     return {
         "args": [sys.executable, "-m", "pytest", *options, *words],
         "cwd": tree,

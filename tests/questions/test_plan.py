@@ -313,3 +313,13 @@ def test_a_plan_repeats_what_speaks_against_its_forecast(tmp_path, run):
 )
 def test_bad_words_are_refused(pilot, refused, words, message):
     assert message in refused("plan", pilot, *WORDS, *words)
+
+
+def test_the_fewest_classes_of_all_and_one_more():
+    made = model(extrapolation=0.5, by_probes=0.3)
+    widths = [float(made.half_width(FEWEST + more, 3.0)) for more in range(4)]
+    assert sorted(widths, reverse=True) == widths
+    for more, width in enumerate(widths):
+        assert made.fewest(width * (1 + 1e-9), 3.0) == FEWEST + more
+    assert made.fewest(1.0, 3.0) == FEWEST
+    assert made.fewest(1e-12, 3.0) is None
