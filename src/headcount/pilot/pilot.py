@@ -445,6 +445,11 @@ class Pilot:
         """Whether the list of `beats` has been made, so that it costs nothing more."""
         return self._beats is not None
 
+    @property
+    def knows_rivals(self) -> bool:
+        """Whether it can be told who beat whom: there are scores, or the list of `beats`."""
+        return self.has_scores or self.has_beats
+
     def table(self) -> LossTable:
         """Distinct losses with their weights, ties resolved by the tie rule.
 

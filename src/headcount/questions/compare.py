@@ -468,7 +468,7 @@ def _as_pilots(pilots: Mapping[str, Any]) -> dict[str, Pilot]:
 
 def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
     """Return how many probes each class has; None where that, or who beat whom, is not known."""
-    if pilot.labels is None or not (pilot.has_scores or pilot._beats is not None):
+    if pilot.labels is None or not pilot.knows_rivals:
         return None
     counts = np.bincount(pilot.labels, minlength=pilot.n_classes)
     return dict(zip(pilot.class_names.tolist(), counts.tolist(), strict=True))

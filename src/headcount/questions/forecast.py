@@ -555,10 +555,10 @@ class Forecast:
         """Return limits around the values at k, which the caller has."""
         if self.uncertainty is None:
             return None
-        separate = self._separate_limits(k, value)
-        limits = self.limits.at(k, value, *separate)
+        limits = self.limits.at(k, value)
         if kind == "expected":
             return limits
+        separate = self._separate_limits(k, value)
         of_set = self._separate_limits(k, value, kind, probes_per_class)
         lower, upper = map(moved_alike, of_set, separate, limits)
         return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)

@@ -276,7 +276,7 @@ def _spread(values: Floats) -> Floats:
 
 def refuse_unlisted(pilot: Pilot) -> None:
     """Refuse a pilot that does not say which classes beat each probe, or has too few of them."""
-    if pilot.censored.any() or not (pilot.has_scores or pilot._beats is not None):
+    if pilot.censored.any() or not pilot.knows_rivals:
         raise UnsupportedError(
             "standard errors need to know which classes beat each probe, and this pilot holds "
             "only counts; make it from scores or embeddings."

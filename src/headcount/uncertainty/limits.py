@@ -11,7 +11,8 @@ contradict what was measured (past two points check HC010 says so). Then the upp
 are raised to it: what is thought possible of more classes is possible of fewer.
 
 They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
-what else was asked. Between two rungs, limits keep within those at the rungs.
+what else was asked. Between two rungs, log odds of a limit are straight in log k, so that it falls
+there too.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from headcount.support import validation
 
 Floats = NDArray[np.float64]
 
-INSIDE = 60  # rungs up to K
-FINE, STEADY, GROWTH = 1 / 16, 4.0, 1.03  # steps in log(k / K): even up to 4, then ever longer
+INSIDE = 120  # rungs up to K
+FINE, STEADY, GROWTH = 1 / 32, 4.0, 1.015  # steps in log(k / K): even up to 4, then ever longer
 FARTHEST = 1e300  # as far as a capacity is followed
 EDGE = 1e-15  # limits of 0 and 1 have no log odds
 
@@ -75,8 +76,10 @@ class Limits:
     --------
     >>> rungs = np.array([1.0, 10.0, 100.0])
     >>> limits = Limits.of(rungs, [1.0, 0.6, 0.5], [1.0, 0.5, 0.6], [1.0, 0.8, 0.7])
-    >>> limits.lower.tolist(), limits.at(50, 0.55, 0.52, 0.72)
-    ([1.0, 0.5, 0.5], (array(0.5), array(0.72)))
+    >>> limits.lower.tolist(), limits.upper.tolist()
+    ([1.0, 0.5, 0.5], [1.0, 0.8, 0.7])
+    >>> [limit.round(2).tolist() for limit in limits.at([10, 50], [0.6, 0.55])]
+    [[0.5, 0.5], [0.8, 0.73]]
     """
 
     classes: Floats
@@ -90,14 +93,19 @@ class Limits:
         upper = np.maximum(np.minimum.accumulate(upper), highest)
         return cls(classes, np.minimum.accumulate(lower), upper)
 
-    def at(self, k: Any, value: Any, lower: Any, upper: Any) -> tuple[Floats, Floats]:
-        """Return limits at k that never rise, given the estimates and limits that may."""
-        before = np.searchsorted(self.classes, validation.class_counts(k), side="right") - 1
+    def at(self, k: Any, value: Any) -> tuple[Floats, Floats]:
+        """Return limits at k around the estimates there, which do not rise either."""
+        counts = validation.class_counts(k)
+        lower, upper = (self._between(counts, limit) for limit in (self.lower, self.upper))
+        return np.asarray(np.minimum(lower, value)), np.asarray(np.maximum(upper, value))
+
+    def _between(self, counts: Floats, limit: Floats) -> Floats:
+        before = np.searchsorted(self.classes, counts, side="right") - 1
         after = np.minimum(before + 1, len(self.classes) - 1)
-        least = np.minimum(self.lower[after], value)
-        low = np.clip(lower, least, self.lower[before])
-        high = np.clip(upper, self.upper[after], self.upper[before])
-        return np.asarray(low), np.asarray(np.maximum(high, value))
+        odds = log_odds(np.clip(limit, EDGE, 1 - EDGE))
+        between = expit(np.interp(np.log(counts), np.log(self.classes), odds))
+        on_rung = (counts == self.classes[before]) | (limit[before] == limit[after])
+        return np.where(on_rung, limit[before], between)
 
 
 def moved_alike(limit: Floats, before: Floats, after: Floats) -> Floats:

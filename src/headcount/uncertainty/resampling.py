@@ -373,7 +373,7 @@ def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any 
     """Return what draws subsets: with shared rivals where it is known who beat whom."""
     only_losses = estimator is None or estimator.needs == "losses"
     with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
-    if pilot.has_scores or pilot._beats is not None:
+    if pilot.knows_rivals:
         may_thin = only_losses and order is None
         try:
             pilot.beats(SHORT_BEATS if may_thin else BEATS_BUDGET)
