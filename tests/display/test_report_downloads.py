@@ -45,6 +45,7 @@ def test_csv_of_a_page_has_the_rows_that_the_forecast_writes(visit, top_five):
             assert float(row[name]) == pytest.approx(wanted[name], abs=most)
         assert row["region"] == wanted["region"]
     assert len(own) == len(other)
+    assert (own[0]["classes"], own[-1]["classes"]) == ("2", "5000")
     assert {(row["lower"], row["upper"]) for row in other} == {("", "")}
 
 

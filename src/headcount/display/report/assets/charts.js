@@ -279,8 +279,7 @@ function nearChance(points) {
 }
 
 function guessPoints(last, loss) {
-  const ks = data.guess.classes.filter((k) => k >= 2 && k < last);
-  return [...ks, last].map((k) => ({ k, rate: shownAs(valueAt(data.guess, k), loss) }));
+  return drawnAt(data.guess, last).map((k) => ({ k, rate: shownAs(valueAt(data.guess, k), loss) }));
 }
 
 // The pictures for those who cannot see them.
@@ -304,10 +303,13 @@ function backtestWords(steps, loss) {
   );
 }
 
-// The rows of a curve from two classes on up to the last number, which need not have one.
 function curvePoints(series, last) {
-  const ks = series.curve.classes.filter((k) => k >= 2 && k < last);
-  return [...ks, last].map((k) => pointAt(series, k));
+  return drawnAt(series.curve, last).map((k) => pointAt(series, k));
+}
+
+// Where a curve has rows, and both ends of what is drawn, which need not have one.
+function drawnAt(curve, last) {
+  return [2, ...curve.classes.filter((k) => k > 2 && k < last), ...(last > 2 ? [last] : [])];
 }
 
 function pointAt(series, k) {
