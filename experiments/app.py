@@ -64,7 +64,7 @@ def table1(
     from experiments.papers import table1 as experiment
     from headcount.estimators.registry import resolve_all
 
-    sizes = [_whole(part, "--pilot-classes") for part in listed(pilot_classes)]
+    sizes = [_whole(size, "--pilot-classes") for size in listed(pilot_classes)]
     fewer, wanted = _counts(fewer_repeats), resolve_all(names_of(methods))
     with terminal.progress("Running table1"):
         whole = pilot.load()
@@ -307,11 +307,17 @@ def yardstick(
     fewer = _counts(fewer_pilots, "--fewer-pilots")
     run = places.chosen_parts(None if parts is None else listed(parts), data)
     inputs = [*places.inputs(run, data), *(cleanex or [])]
-    drawn = figures.pictures(run)
-    settings = settings_for("compare", output, seed, jobs, fresh, inputs, drawn)
+    pictures = figures.pictures(run)
+    settings = settings_for("compare", output, seed, jobs, fresh, inputs, pictures)
     with terminal.progress("Running compare"):
         results = experiment.compare(
-            settings, data=data, parts=run, methods=wanted, fewer=fewer, pilots=pilots, kept=cleanex
+            settings,
+            data=data,
+            parts=run,
+            methods=wanted,
+            fewer=fewer,
+            pilots=pilots,
+            journals=cleanex,
         )
         paths = results.write(settings.output, figures.draw)
     columns = ["part", "method", "from", "pilots", "refused", "RMSE", "s.e.", "95%", "auto there"]
@@ -347,15 +353,15 @@ def _whole(text: str, name: str) -> int:
 
 def _counts(text: str | None, option: str = "--fewer-repeats") -> dict[str, int]:
     """Parse 'kde=50,regression=100'; the options of a method may hold = too."""
-    found = {}
-    for part in listed(text or ""):
-        name, equals, count = part.rpartition("=")
+    counts = {}
+    for setting in listed(text or ""):
+        name, equals, count = setting.rpartition("=")
         if not equals:
             raise ParameterError(
-                f"{option} must look like METHOD=50, but has {part!r}; add a number."
+                f"{option} must look like METHOD=50, but has {setting!r}; add a number."
             )
-        found[name] = _at_least_one(count, option)
-    return found
+        counts[name] = _at_least_one(count, option)
+    return counts
 
 
 def _at_least_one(text: str, option: str) -> int:

@@ -69,7 +69,7 @@ def study(
     """Compare spread and standard errors for both costs; and say how long it took."""
     begun = time.perf_counter()
     k = np.unique([2, 10, *(int(share * n_classes) for share in SHARES)])
-    seen: dict[str, list[Any]] = {"zero-one": [], "two-level": []}
+    outcomes: dict[str, list[Any]] = {"zero-one": [], "two-level": []}
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, WORLDS.index(world), per_class, n_classes, repeat])
         pilot, tree = draw(world, n_classes, per_class, rng)
@@ -77,13 +77,13 @@ def study(
             priced = as_cost(cost, pilot)
             jackknife = risk_jackknife(pilot, priced)
             plain = ((n_classes - 1) ** 2 / n_classes) * jackknife.without_one(k).var(axis=0)
-            found = np.diag(jackknife.covariance(k))
-            seen[name].append((observed_risk(pilot, priced, k), found, plain))
+            variance = np.diag(jackknife.covariance(k))
+            outcomes[name].append((observed_risk(pilot, priced, k), variance, plain))
     rows = []
-    for name, values in seen.items():
-        risks, found, plain = (np.array(part) for part in zip(*values, strict=True))
+    for name, values in outcomes.items():
+        risks, variance, plain = (np.array(column) for column in zip(*values, strict=True))
         spread, truth = risks.std(axis=0, ddof=1), risks.mean(axis=0)
-        lower, upper = asymptotic_interval(risks, np.sqrt(found), 0.9)
+        lower, upper = asymptotic_interval(risks, np.sqrt(variance), 0.9)
         covered = ((lower <= truth) & (truth <= upper)).mean(axis=0)
         for i, count in enumerate(k.tolist()):
             rows.append(
@@ -96,8 +96,8 @@ def study(
                     "k": count,
                     "risk": truth[i],
                     "spread": spread[i],
-                    "standard_error": np.sqrt(found[:, i].mean()),
-                    "ratio": np.sqrt(found[:, i].mean()) / spread[i],
+                    "standard_error": np.sqrt(variance[:, i].mean()),
+                    "ratio": np.sqrt(variance[:, i].mean()) / spread[i],
                     "ratio_plain_jackknife": np.sqrt(plain[:, i].mean()) / spread[i],
                     "ratio_error": 1 / np.sqrt(2 * repeats),
                     "coverage_90": covered[i],
@@ -139,14 +139,14 @@ def minimax(n_classes: int, repeats: int, seed: int) -> Row:
 def forecasts(world: str, method: Any, n_classes: int, repeats: int, seed: int) -> list[Row]:
     """Compare the spread of forecasts of accuracy with their standard errors."""
     k = np.array([n_classes, 2 * n_classes, 10 * n_classes])
-    seen, found = [], []
+    predictions, variances = [], []
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, 98, WORLDS.index(world), n_classes, repeat])
         pilot, _ = draw(world, n_classes, 1, rng)
         fit = method.fit(pilot)
-        seen.append(fit.predict(k))
-        found.append(regression_error(pilot, fit, k) ** 2)
-    spread, error = np.std(seen, axis=0, ddof=1), np.sqrt(np.mean(found, axis=0))
+        predictions.append(fit.predict(k))
+        variances.append(regression_error(pilot, fit, k) ** 2)
+    spread, error = np.std(predictions, axis=0, ddof=1), np.sqrt(np.mean(variances, axis=0))
     return [
         {
             "world": world,
@@ -154,7 +154,7 @@ def forecasts(world: str, method: Any, n_classes: int, repeats: int, seed: int) 
             "n_classes": n_classes,
             "repeats": repeats,
             "k": int(k[i]),
-            "accuracy": float(np.mean(seen, axis=0)[i]),
+            "accuracy": float(np.mean(predictions, axis=0)[i]),
             "spread": float(spread[i]),
             "standard_error": float(error[i]),
             "ratio": float(error[i] / spread[i]),
@@ -174,30 +174,32 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=800)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     rows: list[Row] = []
     seconds = 0.0
-    cases = [(world, per_class, 200, asked.repeats) for world in WORLDS for per_class in (1, 5)]
-    cases += [(world, 1, 500, asked.repeats // 2) for world in ("round 1d", "round 5d")]
+    cases = [(world, per_class, 200, arguments.repeats) for world in WORLDS for per_class in (1, 5)]
+    cases += [(world, 1, 500, arguments.repeats // 2) for world in ("round 1d", "round 5d")]
     for case in cases:
-        found, took = study(*case, asked.seed)
-        rows += found
+        case_rows, took = study(*case, arguments.seed)
+        rows += case_rows
         seconds += took
-        print(*case, f"{took:.0f} s", [round(float(row["ratio"]), 3) for row in found], flush=True)
+        print(
+            *case, f"{took:.0f} s", [round(float(row["ratio"]), 3) for row in case_rows], flush=True
+        )
     methods = (SplineRegression(n_knots=500), Regression(bandwidth=0.5))
     beyond = [
         row
         for world in ("round 5d", "round 10d")
         for method in methods
-        for row in forecasts(world, method, 200, asked.repeats // 2, asked.seed)
+        for row in forecasts(world, method, 200, arguments.repeats // 2, arguments.seed)
     ]
-    theorem = [minimax(size, asked.repeats, asked.seed) for size in (100, 200, 400)]
+    theorem = [minimax(size, arguments.repeats, arguments.seed) for size in (100, 200, 400)]
     rounded = [tidy(row) for row in rows]
     document = {
         "schema": 1,
         "bench": "asymptotics",
         "about": "Standard errors of the observed risk against its spread over many pilots.",
-        "seed": asked.seed,
+        "seed": arguments.seed,
         "machine": machine(),
         "versions": versions(),
         "seconds": round(seconds, 1),
@@ -205,9 +207,9 @@ def main() -> None:
         "forecasts": [tidy(row) for row in beyond],
         "eq18": [tidy(row) for row in theorem],
     }
-    asked.out.mkdir(parents=True, exist_ok=True)
-    (asked.out / "asymptotics.json").write_text(json.dumps(document, indent=1) + "\n")
-    with open(asked.out / "asymptotics.csv", "w", newline="", encoding="utf-8") as stream:
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "asymptotics.json").write_text(json.dumps(document, indent=1) + "\n")
+    with open(arguments.out / "asymptotics.csv", "w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rounded[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rounded)

@@ -105,18 +105,18 @@ def calibration(
     (estimator,) = resolve_all([method]).values()
     number = whole_number(problems, "--problems", LEAST_PROBLEMS)
     tests = whole_number(held_out, "--held-out", 0)
-    own = mark(estimator, DRAWN_BY)
+    method_mark = mark(estimator, DRAWN_BY)
     start = FIRST * (settings.seed + 1)
-    drawn: list[tuple[str | None, int]] = [(None, start + i) for i in range(number)]
+    family_seeds: list[tuple[str | None, int]] = [(None, start + i) for i in range(number)]
     start += FIRST_HELD_OUT
-    drawn += [(HELD_OUT[i % len(HELD_OUT)], start + i) for i in range(tests)]
+    family_seeds += [(HELD_OUT[i % len(HELD_OUT)], start + i) for i in range(tests)]
     sizes = f"{n_classes or 'any'}/{n_truth}/{','.join(f'{ratio:g}' for ratio in ratios)}"
     tasks = [
         Task(
-            f"{NAME}/{family or 'any'}/{seed}/{sizes}/{estimator.alias}@{own}",
+            f"{NAME}/{family or 'any'}/{seed}/{sizes}/{estimator.alias}@{method_mark}",
             partial(look, family, seed, estimator, n_classes, tuple(ratios), n_truth),
         )
-        for family, seed in drawn
+        for family, seed in family_seeds
     ]
     records, run = conduct(NAME, tasks, {}, settings)
     learned = [record for record in records[:number] if _is_usable(record)]
@@ -128,8 +128,8 @@ def calibration(
     errors = gather(learned)
     model = fit(errors)
     apart = standard_errors(errors, model, settings.seed, resamples)
-    rows = cells(_judged(records[:number], "training", ratios, model)
-                 + _judged(records[number:], "held out", ratios, model))  # fmt: skip
+    rows = cells(_judged_intervals(records[:number], "training", ratios, model)
+                 + _judged_intervals(records[number:], "held out", ratios, model))  # fmt: skip
     return Results(
         bench=NAME,
         about=(
@@ -177,12 +177,12 @@ def look(
 
     problem = draw(seed, family=family, n_classes=n_classes)
     classes = [round(ratio * problem.n_classes) for ratio in ratios]
-    made = realise(problem, n_truth=max(n_truth, classes[-1] + 1), oracle=False)
-    record = examined(to_pilot(made), estimator, classes, seed)
+    realisation = realise(problem, n_truth=max(n_truth, classes[-1] + 1), oracle=False)
+    record = examined(to_pilot(realisation), estimator, classes, seed)
     return record | {
         "family": problem.family,
-        "truth": made.truth(classes).tolist(),
-        "truth_error": made.truth_error(classes).tolist(),
+        "truth": realisation.truth(classes).tolist(),
+        "truth_error": realisation.truth_error(classes).tolist(),
     }
 
 
@@ -191,30 +191,32 @@ def _is_usable(record: Record) -> bool:
     return "accuracy" in record and 0 < record["uncertainty"]["observed"] < 1
 
 
-def _judged(
+def _judged_intervals(
     records: Sequence[Record], group: str, ratios: Sequence[float], model: ErrorModel
 ) -> list[Judged]:
     """Judge all intervals, also of pilots with every probe right, which were not learned from."""
-    found = [
-        one
+    intervals = [
+        interval
         for record in records
         if "accuracy" in record
-        for one in judge(record, model, ratios, family=group, setting=record["family"])
+        for interval in judge(record, model, ratios, family=group, setting=record["family"])
     ]
     # Pilots have many sizes, which are no settings of their own.
-    return [replace(one, pilot_classes=0) for one in found]
+    return [replace(interval, pilot_classes=0) for interval in intervals]
 
 
 def _misses(
     records: Sequence[Record], ratios: Sequence[float], model: ErrorModel
 ) -> list[dict[str, Any]]:
     """Return how often truths lie to either side of intervals beyond the pilot, by estimate."""
-    found = [one for one in _judged(records, "", ratios, model) if one.ratio > 1]
+    intervals = [
+        interval for interval in _judged_intervals(records, "", ratios, model) if interval.ratio > 1
+    ]
     rows = []
     for low, high in pairwise(ACCURACIES):
-        held = [one for one in found if low <= one.estimate < high]
-        made = cell(held)
-        rows.append({"from": low} | {name: made[name] for name in ("pilots", "below", "above")})
+        between = [interval for interval in intervals if low <= interval.estimate < high]
+        summary = cell(between)
+        rows.append({"from": low} | {name: summary[name] for name in ("pilots", "below", "above")})
     return rows
 
 

@@ -62,7 +62,7 @@ class Errors:
 
     Attributes
     ----------
-    said : ndarray
+    estimate : ndarray
         Log odds of the estimate; no further out than half a probe.
     error : ndarray
         The same minus those of the truth, within the same limits.
@@ -73,7 +73,7 @@ class Errors:
         b, J, g (not a number without halves), T, x, and S (not a number where none is stated).
     """
 
-    said: Floats
+    estimate: Floats
     error: Floats
     plain: Floats
     bias: Floats
@@ -95,21 +95,21 @@ class Errors:
 
 def gather(records: Sequence[Record]) -> Errors:
     """Return the errors that records hold."""
-    found = [_one(record) for record in records]
-    return Errors(*(np.array(column) for column in zip(*found, strict=True)))
+    rows = [_row(record) for record in records]
+    return Errors(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def _one(record: Record) -> tuple[Floats, ...]:
+def _row(record: Record) -> tuple[Floats, ...]:
     known = errors_of(record)
     half = 0.5 / known.n_probes
     value, truth = np.array(record["accuracy"]), np.array(record["truth"])
-    said = logit(np.clip(value, half, 1 - half))
-    plain = said - logit(np.clip(truth, SURE, 1 - SURE))
+    estimate = logit(np.clip(value, half, 1 - half))
+    plain = estimate - logit(np.clip(truth, SURE, 1 - SURE))
     is_open = ((value <= half) & (plain > 0)) | ((value >= 1 - half) & (plain < 0))
-    inside, none = np.clip(truth, half, 1 - half), np.full(len(said), np.nan)
+    inside, none = np.clip(truth, half, 1 - half), np.full(len(estimate), np.nan)
     return (
-        said,
-        said - logit(inside),
+        estimate,
+        estimate - logit(inside),
         np.where(is_open, 0.0, plain),
         known.bias,
         known.observed_error,
@@ -156,9 +156,9 @@ def loss(errors: Errors, model: ErrorModel) -> float:
 
 def _apart(errors: Errors, error: Floats, model: ErrorModel) -> tuple[Floats, Floats]:
     """Return errors on the scale where they are about symmetric, and their standard deviations."""
-    middle = errors.said - model.share * errors.bias
+    middle = errors.estimate - model.share * errors.bias
     spread = slope(middle) * np.sqrt(_variance(errors, model))
-    return cloglog(middle) - cloglog(errors.said - error), spread
+    return cloglog(middle) - cloglog(errors.estimate - error), spread
 
 
 def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
@@ -168,12 +168,12 @@ def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
         return _in_units(replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS)))
     # What stands in for the growth of the halves is what suits all errors, their growth forgotten.
     blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
-    found: Any = minimize_scalar(
+    best: Any = minimize_scalar(
         lambda rate: loss(blind, replace(model, blind_growth=float(rate))),
         bounds=(0.0, MOST_BLIND),
         method="bounded",
     )
-    model = _fit_constants(errors, replace(model, blind_growth=float(found.x)))
+    model = _fit_constants(errors, replace(model, blind_growth=float(best.x)))
     return replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS))
 
 
@@ -182,20 +182,20 @@ def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
     names = free(errors)
     unit = np.array([0.1 if name == "scale" else 1.0 for name in names])
 
-    def made(values: Floats) -> ErrorModel:
-        held: dict[str, Any] = dict(zip(names, (values * unit).tolist(), strict=True))
-        return replace(start, **held)
+    def model_of(values: Floats) -> ErrorModel:
+        constants: dict[str, Any] = dict(zip(names, (values * unit).tolist(), strict=True))
+        return replace(start, **constants)
 
     def distance(values: Floats) -> float:
-        return loss(errors, made(values))
+        return loss(errors, model_of(values))
 
     limits = [tuple(end / u for end in BOUNDS[name]) for name, u in zip(names, unit, strict=True)]
     first: Any = np.array([np.clip(getattr(start, name), *BOUNDS[name]) for name in names]) / unit
     # Twice, as the first search may end early where a constant comes near its limit.
     for _ in range(2):
-        found: Any = minimize(distance, first, method="L-BFGS-B", bounds=limits)
-        first = found.x
-    return made(first)
+        best: Any = minimize(distance, first, method="L-BFGS-B", bounds=limits)
+        first = best.x
+    return model_of(first)
 
 
 def _in_units(model: ErrorModel) -> ErrorModel:
@@ -217,15 +217,15 @@ def _scaled(errors: Errors, model: ErrorModel) -> Floats:
 
 def _quantiles(errors: Errors, model: ErrorModel, levels: Sequence[float]) -> tuple[float, ...]:
     # Up to the pilot's own size intervals take Student's.
-    found = np.quantile(_scaled(errors, model)[errors.reach > 0], levels)
-    found[0] = 0.0
-    return tuple(float(value) for value in found)
+    quantiles = np.quantile(_scaled(errors, model)[errors.reach > 0], levels)
+    quantiles[0] = 0.0
+    return tuple(float(value) for value in quantiles)
 
 
 def by_ratio(errors: Errors, model: ErrorModel, ratios: Sequence[float]) -> dict[str, float]:
     """Return the quantile that intervals would take at each ratio alone."""
-    found = np.quantile(_scaled(errors, model), CONFIDENCE, axis=0)
-    return {f"{ratio:g}": round(float(q), 3) for ratio, q in zip(ratios, found, strict=True)}
+    quantiles = np.quantile(_scaled(errors, model), CONFIDENCE, axis=0)
+    return {f"{ratio:g}": round(float(q), 3) for ratio, q in zip(ratios, quantiles, strict=True)}
 
 
 def standard_errors(
@@ -233,13 +233,14 @@ def standard_errors(
 ) -> dict[str, float]:
     """Return the spread of each constant over fits to resampled problems."""
     rng = np.random.default_rng([seed, len(errors.error)])
-    n, found = len(errors.error), []
+    n, refits = len(errors.error), []
     for _ in range(whole_number(resamples, "resamples", 2)):
-        again = fit(errors.rows(rng.integers(n, size=n)), model)
-        held = {name: getattr(again, name) for name in named(errors.are_stated)}
-        found.append(held | {"quantile_90": again.multiplier(CONFIDENCE)})
+        refitted = fit(errors.rows(rng.integers(n, size=n)), model)
+        constants = {name: getattr(refitted, name) for name in named(errors.are_stated)}
+        refits.append(constants | {"quantile_90": refitted.multiplier(CONFIDENCE)})
     return {
-        name: round(float(np.std([one[name] for one in found], ddof=1)), 4) for name in found[0]
+        name: round(float(np.std([constants[name] for constants in refits], ddof=1)), 4)
+        for name in refits[0]
     }
 
 

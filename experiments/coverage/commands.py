@@ -90,12 +90,12 @@ def coverage(
 
 def _shares_of(text: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(word) for word in text.split(","))
+        shares = tuple(float(word) for word in text.split(","))
     except ValueError:
-        found = ()
-    if not found or not all(0 < share <= 1 for share in found):
+        shares = ()
+    if not shares or not all(0 < share <= 1 for share in shares):
         raise ParameterError(f"--shares takes numbers up to one, such as 0.02,0.1, not {text!r}.")
-    return found
+    return shares
 
 
 def calibration(

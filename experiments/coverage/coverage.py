@@ -140,8 +140,8 @@ def coverage(
     )
 
 
-def _shared_out(found: Sequence[Setting], total: int) -> list[tuple[Setting, int]]:
-    return [(setting, math.ceil(total / len(found))) for setting in found]
+def _shared_out(settings: Sequence[Setting], total: int) -> list[tuple[Setting, int]]:
+    return [(setting, math.ceil(total / len(settings))) for setting in settings]
 
 
 def look(setting: Setting, repeat: int, estimator: Extrapolator, seed: int) -> Record:
@@ -155,18 +155,18 @@ def judged_rows(
     pairs: Sequence[tuple[Setting, int]], records: Sequence[Record], model: ErrorModel | None
 ) -> list[dict[str, Any]]:
     """Make all intervals under a model and summarise how often they hold the truth."""
-    found = [
-        one
+    intervals = [
+        interval
         for (setting, _), record in zip(pairs, records, strict=True)
         if "accuracy" in record
-        for one in judge(
+        for interval in judge(
             record, model, setting.ratios, family=setting.family, setting=setting.name
         )
     ]  # fmt: skip
-    if not found:
+    if not intervals:
         reasons = sorted({record["refused"] for record in records})
         raise DataError(f"the method refused every pilot: {reasons[0]}")
-    return cells(found)
+    return cells(intervals)
 
 
 def _model_used(records: Sequence[Record], model: ErrorModel | None) -> dict[str, Any] | None:
@@ -229,11 +229,11 @@ def draw(results: Results) -> Any:
     left, right = figure.subplots(1, 2)
     CoverageDisplay.from_results(results).plot(left)
     left.get_legend().remove()
-    held: dict[str, list[Mapping[str, Any]]] = {}
+    by_family: dict[str, list[Mapping[str, Any]]] = {}
     for row in pooled(results):
-        held.setdefault(row["family"], []).append(row)
+        by_family.setdefault(row["family"], []).append(row)
     right.axhline(WIDEST, color=GREY, linewidth=0.8)
-    for i, rows in enumerate(held.values()):
+    for i, rows in enumerate(by_family.values()):
         _draw_widths(right, sorted(rows, key=lambda row: row["ratio"]), i)
     right.set_ylabel("mean width / spread of errors")
     right.set_ylim(bottom=0)
@@ -247,6 +247,6 @@ def draw(results: Results) -> Any:
 
 def _draw_widths(ax: Any, rows: Sequence[Mapping[str, Any]], i: int) -> None:
     style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-    at = [row["ratio"] * SIDEWAYS**i for row in rows]
+    positions = [row["ratio"] * SIDEWAYS**i for row in rows]
     widths = [np.nan if row["width_ratio"] is None else row["width_ratio"] for row in rows]
-    ax.plot(at, widths, markersize=4, linewidth=1, **style)
+    ax.plot(positions, widths, markersize=4, linewidth=1, **style)

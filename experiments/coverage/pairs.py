@@ -40,30 +40,30 @@ def systems(rng: np.random.Generator, alike: bool) -> Iterator[dict[str, Pilot]]
         centres = _centres(rng, population, (n_classes, 2 * n_dims))
         labels = np.repeat(np.arange(n_classes), each)
         common, *others = rng.normal(size=(3, len(labels), 2 * n_dims))
-        made = {}
+        pilots = {}
         for i, name in enumerate("AB"):
             noise = np.sqrt(1 - own[i] ** 2) * common + own[i] * others[i]
             probes = centres[labels] + spread * (scale if i else 1.0) * noise
-            seen = slice(n_dims, None) if i and not alike else slice(n_dims)
+            columns = slice(n_dims, None) if i and not alike else slice(n_dims)
             how = similarity if i else "euclidean"
-            made[name] = Pilot.from_embeddings(
-                probes[:, seen], labels, centres[:, seen], similarity=how
+            pilots[name] = Pilot.from_embeddings(
+                probes[:, columns], labels, centres[:, columns], similarity=how
             )
-        yield made
+        yield pilots
 
 
 def measured(seed: int, alike: bool, method: str) -> list[tuple[bool, float]]:
     """Return, for each ratio, whether the truth was held, and how wide the interval was."""
     pilots, population = systems(np.random.default_rng([seed, alike]), alike)
     size = pilots["A"].n_classes
-    found = compare(pilots, [size * ratio for ratio in RATIOS], method=method)
+    comparison = compare(pilots, [size * ratio for ratio in RATIOS], method=method)
     curves = [observe(pilot) for pilot in population.values()]
     rows = []
-    for k in found.classes:
-        lead = found.pairs[0].at(k)
+    for k in comparison.classes:
+        lead = comparison.pairs[0].at(k)
         truth = float(curves[0].accuracy(k) - curves[1].accuracy(k))
         assert lead.lower is not None and lead.upper is not None  # the method has intervals
-        alone = [np.subtract(*made.interval(k)) for made in found.forecasts.values()]
+        alone = [np.subtract(*forecast.interval(k)) for forecast in comparison.forecasts.values()]
         width = (lead.upper - lead.lower) / float(np.hypot(*alone))
         rows.append((lead.lower <= truth <= lead.upper, width))
     return rows
@@ -83,14 +83,16 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=60, help="of each kind")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", ExtrapolationWarning)
     for alike in (True, False):
-        rows = [measured(given.seed + i, alike, given.method) for i in range(given.pairs)]
-        print("alike" if alike else "unlike", f"({given.pairs} pairs, {given.method})")
+        rows = [
+            measured(arguments.seed + i, alike, arguments.method) for i in range(arguments.pairs)
+        ]
+        print("alike" if alike else "unlike", f"({arguments.pairs} pairs, {arguments.method})")
         for place, ratio in enumerate(RATIOS):
-            held, width = np.mean([row[place] for row in rows], axis=0)
-            print(f"  k / K = {ratio:2}: {held:.0%} held, width {width:.2f} of unrelated ones")
+            coverage, width = np.mean([row[place] for row in rows], axis=0)
+            print(f"  k / K = {ratio:2}: {coverage:.0%} held, width {width:.2f} of unrelated ones")
 
 
 if __name__ == "__main__":

@@ -87,17 +87,17 @@ class CoverageDisplay(Display):
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Read the file coverage.json that `python -m experiments coverage` wrote."""
         try:
-            held = json.loads(Path(path).read_text(encoding="utf-8"))
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(
                 f"{Path(path).name} cannot be read as JSON; give the file coverage.json that "
                 "'python -m experiments coverage' wrote."
             ) from error
-        if not isinstance(held, Mapping):
+        if not isinstance(document, Mapping):
             raise DataError(
                 f"{Path(path).name} holds no results of 'python -m experiments coverage'."
             )
-        return cls.from_results(held)
+        return cls.from_results(document)
 
     def frame(self) -> dict[str, NDArray[Any]]:
         """Return the data behind the picture.
@@ -125,13 +125,13 @@ class CoverageDisplay(Display):
         return self
 
     def _family(self, ax: Any, family: str, i: int) -> None:
-        held = [row for row in self.rows if row["family"] == family]
-        held.sort(key=lambda row: float(row["ratio"]))
+        rows = [row for row in self.rows if row["family"] == family]
+        rows.sort(key=lambda row: float(row["ratio"]))
         ax.errorbar(
             # Side by side, so that error bars can be told apart.
-            [row["ratio"] * SIDEWAYS**i for row in held],
-            [row["coverage"] for row in held],
-            [row["standard_error"] for row in held],
+            [row["ratio"] * SIDEWAYS**i for row in rows],
+            [row["coverage"] for row in rows],
+            [row["standard_error"] for row in rows],
             color=SERIES[i % len(SERIES)], marker=SIGNS[i % len(SIGNS)], markersize=4,
             linewidth=1, label=as_label(drawable(family)),
         )  # fmt: skip

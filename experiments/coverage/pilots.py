@@ -133,17 +133,17 @@ def settings_of(
             for world, size in product(worlds, sizes)
         ]
     assert data is not None  # checked with the families
-    found = []
+    settings = []
     for file, share in product(FILES[family], shares):
         path = str((data / file).resolve())  # workers may live in another folder
         whole = _population(path).whole
         size = validation.whole_number(int(share * whole.n_classes + 1e-9), "pilot classes", 2)
         reached = tuple(ratio for ratio in ratios if ratio * size <= whole.n_classes)
         name = file.removesuffix(".npz")
-        found.append(
+        settings.append(
             Setting(family, name, size, reached, file=path, mark=digest(whole)[:8])
         )  # fmt: skip
-    return found
+    return settings
 
 
 def inputs(names: Sequence[str], data: Path | None) -> list[Path]:

@@ -26,26 +26,28 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=8, help="plans a setting")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", ExtrapolationWarning)
     for name, (n_dims, sigma, wanted) in SETTINGS.items():
         options = {"n_dims": n_dims, "sigma": sigma, "probes_per_class": 2}
-        sizes, ratios, held = [], [], []
-        for i in range(given.repeats):
-            seed = 1000 * given.seed + i
+        sizes, ratios, inside = [], [], []
+        for i in range(arguments.repeats):
+            seed = 1000 * arguments.seed + i
             small = simulate.isotropic_gaussian(80, random_state=seed, **options)
-            found = plan(small.pilot, K, wanted, method=given.method)
-            if found.classes is None:
+            planned = plan(small.pilot, K, wanted, method=arguments.method)
+            if planned.classes is None:
                 continue
-            drawn = simulate.isotropic_gaussian(found.classes, random_state=seed + 500, **options)
-            lower, upper = forecast(drawn.pilot, classes=K, method=given.method).interval(K)
-            sizes.append(found.classes)
+            simulated = simulate.isotropic_gaussian(
+                planned.classes, random_state=seed + 500, **options
+            )
+            lower, upper = forecast(simulated.pilot, classes=K, method=arguments.method).interval(K)
+            sizes.append(planned.classes)
             ratios.append(float(upper - lower) / 2 / wanted)
-            held.append(bool(lower <= drawn.truth(K) <= upper))
+            inside.append(bool(lower <= simulated.truth(K) <= upper))
         print(
             f"{name}: {min(sizes)} to {max(sizes)} classes; half width {np.mean(ratios):.2f} of "
-            f"what was asked for ({min(ratios):.2f} to {max(ratios):.2f}); {sum(held)} of "
-            f"{len(held)} hold the truth",
+            f"what was asked for ({min(ratios):.2f} to {max(ratios):.2f}); {sum(inside)} of "
+            f"{len(inside)} hold the truth",
             flush=True,
         )
 

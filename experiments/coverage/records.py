@@ -81,10 +81,10 @@ def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed
         (``steps``, and ``halves`` at the same numbers of classes), to try other models on.
     """
     start = time.perf_counter()
-    with listening() as heard:
+    with listening() as notes:
         outcome = _tried(pilot, estimator, classes, seed)
     seconds = round(time.perf_counter() - start, 3)
-    return outcome | {"notes": sorted(set(heard)), "seconds": seconds}
+    return outcome | {"notes": sorted(set(notes)), "seconds": seconds}
 
 
 def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: int) -> Record:
@@ -101,7 +101,7 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         return {"refused": str(error)}
     if not np.isfinite(accuracy).all():
         return {"refused": "it gave a forecast that is not a number."}
-    held = {
+    record = {
         "classes": [int(k) for k in classes],
         "accuracy": accuracy.tolist(),
         "uncertainty": known.to_dict(),
@@ -111,8 +111,8 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         ],
         "halves": [_short(row) for row in tested.halves[:, np.isin(tested.grid, classes)]],
     }
-    del held["uncertainty"]["model"]  # judged under whatever is learned later
-    return held
+    del record["uncertainty"]["model"]  # judged under whatever is learned later
+    return record
 
 
 def _short(values: Any) -> list[float]:
@@ -213,20 +213,20 @@ def judge(
     """
     known, k, accuracy = errors_of(record, model), record["classes"], record["accuracy"]
     lower, upper = known.band(accuracy, k, confidence)
-    held = {}
+    inside = {}
     for kind, measured in record.get("sets", {}).items():
         ends = known.band(accuracy, k, confidence, kind, record["set_probes"])
-        held[kind] = (ends[0] <= measured) & (measured <= ends[1])
+        inside[kind] = (ends[0] <= measured) & (measured <= ends[1])
     return [
         Judged(
             family, setting, known.n_classes, ratio, accuracy[i], record["truth"][i],
-            float(lower[i]), float(upper[i]), {kind: bool(held[kind][i]) for kind in held},
+            float(lower[i]), float(upper[i]), {kind: bool(inside[kind][i]) for kind in inside},
         )
         for i, ratio in enumerate(ratios)
     ]  # fmt: skip
 
 
-def cell(found: Sequence[Judged]) -> dict[str, Any]:
+def cell(intervals: Sequence[Judged]) -> dict[str, Any]:
     """Summarise intervals at one ratio.
 
     The standard error of the coverage counts one more hit and one more miss than there were, so
@@ -236,19 +236,20 @@ def cell(found: Sequence[Judged]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> one = Judged("f", "s", 10, 2, 0.5, 0.4, 0.3, 0.6, {})
-    >>> two = replace(one, truth=0.7)
-    >>> found = cell([one, two])
-    >>> found["coverage"], found["above"], found["mean_width"], found["mean_error"]
+    >>> first = Judged("f", "s", 10, 2, 0.5, 0.4, 0.3, 0.6, {})
+    >>> second = replace(first, truth=0.7)
+    >>> row = cell([first, second])
+    >>> row["coverage"], row["above"], row["mean_width"], row["mean_error"]
     (0.5, 0.5, 0.3, -0.05)
     """
-    if not found:
+    if not intervals:
         return dict.fromkeys(CELL) | {"pilots": 0}
     truth, lower, upper = (
-        np.array([getattr(one, name) for one in found]) for name in ("truth", "lower", "upper")
+        np.array([getattr(interval, name) for interval in intervals])
+        for name in ("truth", "lower", "upper")
     )
-    errors = np.array([one.estimate for one in found]) - truth
-    n, hit = len(found), (lower <= truth) & (truth <= upper)
+    errors = np.array([interval.estimate for interval in intervals]) - truth
+    n, hit = len(intervals), (lower <= truth) & (truth <= upper)
     cautious = (hit.sum() + 1) / (n + 2)
     width, spread = np.mean(upper - lower), np.subtract(*np.quantile(errors, [0.95, 0.05]))
     values: list[Any] = [
@@ -258,8 +259,8 @@ def cell(found: Sequence[Judged]) -> dict[str, Any]:
         rounded(errors.mean()), rounded(truth.mean()),
     ]  # fmt: skip
     for kind in SETS:
-        held = [one.sets[kind] for one in found if kind in one.sets]
-        values.append(rounded(np.mean(held)) if held else None)
+        inside = [interval.sets[kind] for interval in intervals if kind in interval.sets]
+        values.append(rounded(np.mean(inside)) if inside else None)
     return dict(zip(CELL, values, strict=True))
 
 
@@ -269,38 +270,38 @@ CELL = (
 )  # fmt: skip
 
 
-def cells(found: Sequence[Judged]) -> list[dict[str, Any]]:
+def cells(intervals: Sequence[Judged]) -> list[dict[str, Any]]:
     """Return a row for each family and ratio, then one for each setting and ratio.
 
     Those of families have the ``lowest`` coverage of their settings, and what misses its target.
     """
     singles: dict[tuple[str, str, int, float], list[Judged]] = {}
     pooled: dict[tuple[str, float], list[Judged]] = {}
-    for one in found:
-        place = (one.family, one.setting, one.pilot_classes, one.ratio)
-        singles.setdefault(place, []).append(one)
-        pooled.setdefault((one.family, one.ratio), []).append(one)
+    for interval in intervals:
+        place = (interval.family, interval.setting, interval.pilot_classes, interval.ratio)
+        singles.setdefault(place, []).append(interval)
+        pooled.setdefault((interval.family, interval.ratio), []).append(interval)
     rows: list[dict[str, Any]] = [
         {"family": family, "setting": setting, "pilot_classes": size, "ratio": ratio}
         | {"lowest": None, "missed": ""}
-        | cell(held)
-        for (family, setting, size, ratio), held in singles.items()
+        | cell(members)
+        for (family, setting, size, ratio), members in singles.items()
     ]
     whole = []
-    for (family, ratio), held in pooled.items():
+    for (family, ratio), members in pooled.items():
         covered = [
             row["coverage"] for row in rows if (row["family"], row["ratio"]) == (family, ratio)
         ]
-        made = cell(held)
+        summary = cell(members)
         whole.append(
             {"family": family, "setting": "all", "pilot_classes": None, "ratio": ratio}
-            | {"lowest": min(covered), "missed": missed(made, min(covered))}
-            | made
+            | {"lowest": min(covered), "missed": missed(summary, min(covered))}
+            | summary
         )
     return whole + rows
 
 
-def missed(made: Mapping[str, Any], lowest: float) -> str:
+def missed(summary: Mapping[str, Any], lowest: float) -> str:
     """Return which targets the intervals of a family miss, in words; nothing where all are met.
 
     Examples
@@ -310,9 +311,9 @@ def missed(made: Mapping[str, Any], lowest: float) -> str:
     """
     low, high = GOOD
     reasons = {
-        "covers too seldom": made["coverage"] < low,
-        "covers too often": made["coverage"] > high,
-        "too wide": made["width_ratio"] is None or made["width_ratio"] > WIDEST,
+        "covers too seldom": summary["coverage"] < low,
+        "covers too often": summary["coverage"] > high,
+        "too wide": summary["width_ratio"] is None or summary["width_ratio"] > WIDEST,
         f"a setting is below {LEAST:.0%}": lowest < LEAST,
     }
     return ", ".join(reason for reason, holds in reasons.items() if holds)

@@ -55,20 +55,20 @@ def truth() -> np.ndarray:
 
 def study(n_classes: int, repeats: int, known: np.ndarray) -> list[dict[str, Any]]:
     """Return relative errors of every forecast, and how often the default's interval holds."""
-    said: dict[str, list[Any]] = {"no change": [], **{name: [] for name in FORECASTS}}
-    held = []
+    risks: dict[str, list[Any]] = {"no change": [], **{name: [] for name in FORECASTS}}
+    inside = []
     for seed in range(repeats):
         pilot, tree = draw(n_classes, PER_CLASS * n_classes, seed)
         last = float(observe_risk(pilot, tree).risk(n_classes))
-        said["no change"].append(np.full(len(CLASSES), last))
+        risks["no change"].append(np.full(len(CLASSES), last))
         for name, options in FORECASTS.items():
-            found = forecast_risk(pilot, tree, CLASSES, intervals=name == "default", **options)
-            said[name].append(found.risk(CLASSES))
+            outcome = forecast_risk(pilot, tree, CLASSES, intervals=name == "default", **options)
+            risks[name].append(outcome.risk(CLASSES))
             if name == "default":
-                lower, upper = found.interval(CLASSES)
-                held.append((lower <= known) & (known <= upper))
+                lower, upper = outcome.interval(CLASSES)
+                inside.append((lower <= known) & (known <= upper))
     rows = []
-    for name, values in said.items():
+    for name, values in risks.items():
         errors = np.array(values) / known - 1
         for i in np.flatnonzero(n_classes < CLASSES):
             rows.append(
@@ -79,7 +79,7 @@ def study(n_classes: int, repeats: int, known: np.ndarray) -> list[dict[str, Any
                     "truth": round(float(known[i]), 4),
                     "relative_bias": round(float(errors[:, i].mean()), 4),
                     "relative_rmse": round(float(np.sqrt(np.mean(errors[:, i] ** 2))), 4),
-                    "coverage": round(float(np.mean(held, axis=0)[i]), 3)
+                    "coverage": round(float(np.mean(inside, axis=0)[i]), 3)
                     if name == "default"
                     else None,
                 }

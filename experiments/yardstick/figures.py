@@ -19,7 +19,11 @@ COLUMNS = 3
 
 def pictures(parts: Sequence[str]) -> list[str]:
     """Return the names of the pictures of some parts."""
-    return [name for name, held in PICTURES.items() if any(part in parts for part in held)]
+    return [
+        name
+        for name, picture_parts in PICTURES.items()
+        if any(part in parts for part in picture_parts)
+    ]
 
 
 def draw(results: Results) -> dict[str, Any]:
@@ -50,12 +54,12 @@ def panels(strata: Sequence[Stratum]) -> dict[str, list[Stratum]]:
             return f"from {stratum.k1:,} classes"
         return stratum.family if stratum.part == REAL else stratum.part
 
-    found: dict[str, list[Stratum]] = {}
+    by_title: dict[str, list[Stratum]] = {}
     for stratum in strata:
-        found.setdefault(title(stratum), []).append(stratum)
-    if strata[0].part == REAL and len(found) > 1:
-        found = {"all real sets": list(strata), **found}
-    return found
+        by_title.setdefault(title(stratum), []).append(stratum)
+    if strata[0].part == REAL and len(by_title) > 1:
+        by_title = {"all real sets": list(strata), **by_title}
+    return by_title
 
 
 def _figure(strata: Sequence[Stratum]) -> Any:
@@ -76,9 +80,9 @@ def _figure(strata: Sequence[Stratum]) -> Any:
 
 def _by_error(strata: Sequence[Stratum]) -> list[str]:
     """Methods, best first; those that always refuse last."""
-    seen = dict.fromkeys(name for s in strata for name in s.errors if name != ORACLE)
-    means = {name: summary(strata, name)["rmse"] for name in seen}
-    return sorted(seen, key=lambda name: np.inf if means[name] is None else means[name])
+    names = dict.fromkeys(name for s in strata for name in s.errors if name != ORACLE)
+    means = {name: summary(strata, name)["rmse"] for name in names}
+    return sorted(names, key=lambda name: np.inf if means[name] is None else means[name])
 
 
 def _panel(

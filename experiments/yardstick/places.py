@@ -112,8 +112,8 @@ class Place:
     @property
     def key(self) -> str:
         """What tasks are called by; nothing of where the file is."""
-        held = (self.part, self.family + (f"@{self.mark}" if self.mark else ""), self.k1)
-        return "/".join(str(value) for value in held if value is not None)
+        fields = (self.part, self.family + (f"@{self.mark}" if self.mark else ""), self.k1)
+        return "/".join(str(value) for value in fields if value is not None)
 
     @property
     def other_key(self) -> str | None:
@@ -140,33 +140,33 @@ def simulated_places(
     sizes: Sequence[int] = SIMULATED_SIZES, n_classes: int = POPULATION, worlds: Any = WORLDS
 ) -> list[Place]:
     """Return the simulations of paper 001, size by size."""
-    found = []
+    places = []
     for k1, (part, *setting) in product(sizes, worlds):
         source = Source(part, n_classes, populations.SIMULATED[part], *setting)
         family = "{} {} {}/{}".format(part, *setting)
-        found.append(Place(SIMULATIONS, family, k1, n_classes, _pilots(k1), source))
-    return found
+        places.append(Place(SIMULATIONS, family, k1, n_classes, _pilots(k1), source))
+    return places
 
 
 def real_places(
     data: Path, sizes: Sequence[int] = REAL_SIZES, names: Sequence[str] = FILES
 ) -> list[Place]:
     """Return the real sets, each with the sizes of pilots that it is large enough for."""
-    found = []
+    places = []
     for name in names:
         path = str(_file(data, name).resolve())  # workers may live in another folder
         whole = _real(path).whole
         source = None
         if name == FACES:
             (source,) = populations.sources([populations.FACES], Path(path), 2, 2, LAWS)
-        found += [
+        places += [
             Place(
                 REAL, name, k1, whole.n_classes, _pilots(k1), source, path, digest(whole)[:8]
             )
             for k1 in sizes
             if AT_LEAST * k1 <= whole.n_classes
         ]  # fmt: skip
-    return found
+    return places
 
 
 def problem_places(part: str, n_problems: int = N_PROBLEMS) -> list[Place]:
@@ -229,8 +229,8 @@ def case(place: Place, repeat: int, seed: int) -> Case:
         pilot = populations.draw_pilot(place.source, place.k1, repeat, seed)
     else:
         whole = _real(place.file)
-        own = seed_for(seed, NAME, "pilot", place.part, place.family, place.k1, repeat)
-        pilot = whole.pilot(place.k1, random_state=own)
+        pilot_seed = seed_for(seed, NAME, "pilot", place.part, place.family, place.k1, repeat)
+        pilot = whole.pilot(place.k1, random_state=pilot_seed)
     ks = np.arange(2, place.k2 + 1)
     known = populations.oracle(whole.whole, pilot, ks)
     return Case(pilot, ks, np.ones(len(ks)), whole.truth(ks), known)
@@ -248,11 +248,11 @@ def _problem(place: Place, repeat: int, seed: int) -> Case:
 
     problem = draw(problem_seed(place, repeat, seed), family=place.family)
     largest = REACH * problem.n_classes
-    made = realise(
+    realisation = realise(
         problem, n_truth=max(TRUTH_CLASSES, largest), n_truth_probes=TRUTH_PROBES, oracle=True
     )
     ks, weights = few_classes(largest)
-    return Case(to_pilot(made), ks, weights, made.truth(ks), made.oracle(ks))
+    return Case(to_pilot(realisation), ks, weights, realisation.truth(ks), realisation.oracle(ks))
 
 
 def few_classes(largest: int) -> tuple[NDArray[np.int64], Floats]:

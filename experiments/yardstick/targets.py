@@ -58,17 +58,17 @@ class Stratum:
 
         Examples
         --------
-        >>> held = Stratum("real", "faces", 20, {"kde": [0.1], "auto": [0.2, 0.3]})
-        >>> held.of("kde", "auto")
+        >>> stratum = Stratum("real", "faces", 20, {"kde": [0.1], "auto": [0.2, 0.3]})
+        >>> stratum.of("kde", "auto")
         [(0.1, 'kde'), (0.3, 'auto')]
         """
         length = max((len(values) for values in self.errors.values()), default=0)
-        found: list[tuple[float | None, str]] = [(None, "")] * length
+        errors: list[tuple[float | None, str]] = [(None, "")] * length
         for name in reversed(names):
             for i, value in enumerate(self.errors.get(name, ())):
                 if value is not None:
-                    found[i] = (value, name)
-        return found
+                    errors[i] = (value, name)
+        return errors
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class Paired:
         """Return the ratio of the means, and its standard error over pilots."""
         ours, theirs = self.means()
         value = ours / theirs
-        rest = [a - value * b for a, b in zip(self.auto, self.rival, strict=True)]
-        error = _error_of_mean(rest)
+        residuals = [a - value * b for a, b in zip(self.auto, self.rival, strict=True)]
+        error = _error_of_mean(residuals)
         return value, None if error is None else error / theirs
 
     def floor(self) -> float:
@@ -128,13 +128,13 @@ def paired(strata: Iterable[Stratum], *names: str) -> Paired:
     for stratum in strata:
         wanted += len(stratum.errors.get(AUTO, ()))
         sides = (stratum.of(AUTO), stratum.of(*names), stratum.of(ORACLE))
-        held = [
+        answered = [
             pilot for pilot in zip(*sides, strict=True) if None not in (pilot[0][0], pilot[1][0])
         ]
         for i, column in enumerate(columns):
-            if held:
-                column.append(np.array([pilot[i][0] for pilot in held], dtype=np.float64))
-        for _, (_, name), _ in held:
+            if answered:
+                column.append(np.array([pilot[i][0] for pilot in answered], dtype=np.float64))
+        for _, (_, name), _ in answered:
             counts[name] += 1
     return Paired(*columns, {name: n for name, n in counts.items() if n}, wanted)
 
@@ -152,10 +152,10 @@ def _error_of_mean(strata: Sequence[Floats]) -> float | None:
 
 def summary(strata: Sequence[Stratum], method: str) -> Row:
     """Return mean, standard error and 95th percentile of a method's RMSE over pilots."""
-    held = [[v for v in s.errors.get(method, ()) if v is not None] for s in strata]
-    answers = [np.array(values, dtype=np.float64) for values in held if values]
-    asked = sum(len(stratum.errors.get(method, ())) for stratum in strata)
-    row: Row = {"pilots": asked, "refused": asked - sum(len(values) for values in answers)}
+    errors = [[v for v in s.errors.get(method, ()) if v is not None] for s in strata]
+    answers = [np.array(values, dtype=np.float64) for values in errors if values]
+    n_pilots = sum(len(stratum.errors.get(method, ())) for stratum in strata)
+    row: Row = {"pilots": n_pilots, "refused": n_pilots - sum(len(values) for values in answers)}
     if not answers:
         return row | dict.fromkeys(("rmse", "standard_error", "p95", "auto_there"))
     whole, error = np.concatenate(answers), _error_of_mean(answers)
@@ -176,29 +176,29 @@ def groups(strata: Sequence[Stratum]) -> list[Row]:
         return PARTS.index(stratum.part), stratum.k1 if by_size else None
 
     return [
-        {"part": held[0].part, "k1": k1, "method": name, **summary(held, name)}
-        for (_, k1), held in grouped(strata, group).items()
-        for name in _names(held)
+        {"part": members[0].part, "k1": k1, "method": name, **summary(members, name)}
+        for (_, k1), members in grouped(strata, group).items()
+        for name in _names(members)
     ]
 
 
 def _names(strata: Sequence[Stratum]) -> list[str]:
     """Methods in the order of their mean error, the oracle first."""
-    seen = dict.fromkeys(name for stratum in strata for name in stratum.errors)
+    names = dict.fromkeys(name for stratum in strata for name in stratum.errors)
 
     def place(name: str) -> tuple[bool, float]:
         mean = summary(strata, name)["rmse"]
         return name != ORACLE, np.inf if mean is None else mean
 
-    return sorted(seen, key=place)
+    return sorted(names, key=place)
 
 
 def grouped(things: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
     """Return the things with each value of a key, in their order."""
-    found: dict[Any, list[T]] = {}
+    by_key: dict[Any, list[T]] = {}
     for thing in things:
-        found.setdefault(key(thing), []).append(thing)
-    return found
+        by_key.setdefault(key(thing), []).append(thing)
+    return by_key
 
 
 def families(strata: Sequence[Stratum], *, by_size: bool = False) -> list[Row]:
@@ -212,10 +212,10 @@ def families(strata: Sequence[Stratum], *, by_size: bool = False) -> list[Row]:
         Whether pilots of different sizes are families of their own.
     """
     rows = []
-    for (part, family, k1), held in grouped(
+    for (part, family, k1), members in grouped(
         strata, lambda s: (s.part, s.family, s.k1 if by_size else None)
     ).items():
-        rivals = [(_named(both), both) for both in _published(held)]
+        rivals = [(_named(both), both) for both in _published(members)]
         if not rivals:
             continue
         # On the same pilots this is the best published method; else the hardest to keep up with.
@@ -242,8 +242,8 @@ def _excess(ours: float, theirs: float) -> float:
 
 
 def _published(strata: Sequence[Stratum]) -> list[Paired]:
-    found = [paired(strata, *names) for names in (*((name,) for name in PUBLISHED), CLEANEX)]
-    return [both for both in found if both.n]
+    pairs = [paired(strata, *names) for names in (*((name,) for name in PUBLISHED), CLEANEX)]
+    return [both for both in pairs if both.n]
 
 
 def _named(both: Paired) -> str:
@@ -288,12 +288,13 @@ def targets(strata: Sequence[Stratum]) -> list[Row]:
     best = _ratio_row("(a) from 500: mean / best published", 0.9, _published(many), many)
     rows.insert(2, best)
     rows += [
-        _tail_row(f"{name}: 95th percentile / CleaneX's", 0.6, held) for name, held in named.items()
+        _tail_row(f"{name}: 95th percentile / CleaneX's", 0.6, places)
+        for name, places in named.items()
     ]
-    for by_size, what in ((False, "families"), (True, "families at each size")):
+    for by_size, kind in ((False, "families"), (True, "families at each size")):
         rows += [
-            _family_row(f"{LETTERS[part]}: share of {what} near the best published", held)
-            for part, held in grouped(
+            _family_row(f"{LETTERS[part]}: share of {kind} near the best published", family_rows)
+            for part, family_rows in grouped(
                 families(strata, by_size=by_size), lambda row: row["part"]
             ).items()
             if not by_size or part in (SIMULATIONS, REAL)
@@ -309,8 +310,8 @@ def _ratio_row(
         return _unknown(target, most)
     hardest = max(rivals, key=lambda both: both.ratio()[0])
     value, error = hardest.ratio()
-    said = _judged(target, most, value, hardest.floor(), _named(hardest), hardest, strata)
-    return said | {"standard_error": None if error is None else rounded(error)}
+    row = _measured_row(target, most, value, hardest.floor(), _named(hardest), hardest, strata)
+    return row | {"standard_error": None if error is None else rounded(error)}
 
 
 def _tail_row(target: str, most: float, strata: Sequence[Stratum]) -> Row:
@@ -319,7 +320,7 @@ def _tail_row(target: str, most: float, strata: Sequence[Stratum]) -> Row:
         return _unknown(target, most)
     ours, theirs, known = both.tails()
     against = f"{_named(both)}: {ours:.4f} / {theirs:.4f}"
-    return _judged(target, most, ours / theirs, known / theirs, against, both, strata)
+    return _measured_row(target, most, ours / theirs, known / theirs, against, both, strata)
 
 
 def _family_row(target: str, rows: Sequence[Row]) -> Row:
@@ -348,7 +349,7 @@ def _unknown(target: str, most: float | str) -> Row:
     }
 
 
-def _judged(
+def _measured_row(
     target: str,
     most: float,
     value: float,

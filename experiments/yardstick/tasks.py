@@ -54,7 +54,7 @@ def tasks(
             f"{start}/all {place.pilots}/{ORACLE}@{code}", partial(look_up, place, seed)
         )
         counts = {name: min(place.pilots, fewer.get(name, place.pilots)) for name in methods[place]}
-        marks = {name: f"{mark(held)}-{code}" for name, held in methods[place].items()}
+        marks = {name: f"{mark(estimator)}-{code}" for name, estimator in methods[place].items()}
         for repeat, (name, estimator) in product(range(place.pilots), methods[place].items()):
             at_once = hasattr(estimator, "fit_together")
             if repeat < counts[name] and not at_once:

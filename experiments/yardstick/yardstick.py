@@ -46,15 +46,18 @@ STAND_IN = "cleanex-fast"
 KEPT_HERE = "cleanex.jsonl"
 SAME = 1e-5  # between two oracles' RMSE on the same pilots: only rounding
 
-# What each method said at each place, pilot by pilot.
-Found = dict[Place, dict[str, list[Record]]]
+# What each method answered at each place, pilot by pilot.
+Answers = dict[Place, dict[str, list[Record]]]
 
 
 def methods_named(names: Sequence[str]) -> dict[str, Any]:
     """Return estimators by name; "auto" is the learned default, whatever the default may be."""
     from headcount.estimators.auto.auto import Auto
 
-    return {name: Auto() if name == AUTO else held for name, held in resolve_all(names).items()}
+    return {
+        name: Auto() if name == AUTO else estimator
+        for name, estimator in resolve_all(names).items()
+    }
 
 
 def compare(
@@ -65,7 +68,7 @@ def compare(
     methods: Methods | None = None,
     fewer: Mapping[str, int] | None = None,
     pilots: int | None = None,
-    kept: Sequence[Path] | None = None,
+    journals: Sequence[Path] | None = None,
     places: Sequence[Place] | None = None,
 ) -> Results:
     """Hold forecasts against the truth, on the same pilots for every method.
@@ -87,7 +90,7 @@ def compare(
         Smaller numbers of pilots of each place for slow methods, by name.
     pilots : int, optional
         Pilots of each place, at most.
-    kept : sequence of path, optional
+    journals : sequence of path, optional
         Journals of other runs, of `python -m experiments cleanex` or of this command, that hold
         rows of CleaneX for the same pilots; those are not done again. By default ``cleanex.jsonl``
         in the folder of the results and the journal of `python -m experiments cleanex` beside that
@@ -106,45 +109,48 @@ def compare(
     wanted = methods_named(METHODS) if methods is None else dict(methods)
     _check(wanted, fewer, named)
     run_parts = chosen_parts(parts, data)
-    found_places = _places(run_parts, data) if places is None else list(places)
+    chosen_places = _places(run_parts, data) if places is None else list(places)
     if pilots is not None:
         most = whole_number(pilots, "--pilots", 1)
-        found_places = [replace(p, pilots=min(p.pilots, most)) for p in found_places]
-    shelf = _shelf(settings, kept)
-    here = {
-        place: methods_to_run(place, wanted, named, shelf, fewer) for place in found_places
+        chosen_places = [replace(p, pilots=min(p.pilots, most)) for p in chosen_places]
+    shelves = _shelves(settings, journals)
+    place_methods = {
+        place: methods_to_run(place, wanted, named, shelves, fewer) for place in chosen_places
     }  # fmt: skip
-    work = tasks(found_places, here, fewer, settings.seed)
+    work = tasks(chosen_places, place_methods, fewer, settings.seed)
     # All that outcomes depend on is in the keys, so that parts can be run one after another.
     records, run = conduct(NAME, list(work.values()), {}, settings)
-    found = _collected(found_places, here, dict(zip(work, records, strict=True)))
+    answers = _collected(chosen_places, place_methods, dict(zip(work, records, strict=True)))
     # What an earlier run into the same folder says about CleaneX counts too.
-    own = Shelf.read(settings.output / JOURNAL, settings.seed)
-    taken, left_out = _add_kept(found, [*shelf, own])
+    own_shelf = Shelf.read(settings.output / JOURNAL, settings.seed)
+    origins, left_out = _add_kept(answers, [*shelves, own_shelf])
     strata = [
-        Stratum(p.part, p.family, p.k1, {n: [r.get("rmse") for r in rs] for n, rs in held.items()})
-        for p, held in found.items()
+        Stratum(
+            p.part, p.family, p.k1, {n: [r.get("rmse") for r in rs] for n, rs in by_method.items()}
+        )
+        for p, by_method in answers.items()
     ]
     return Results(
         bench=NAME,
         about=_about(strata),
         seed=settings.seed,
         options={
-            "parts": list(dict.fromkeys(place.part for place in found_places)),
+            "parts": list(dict.fromkeys(place.part for place in chosen_places)),
             "methods": list(wanted),
             "fewer_pilots": fewer,
             "pilots": pilots,
         },
-        rows=[_row(place, name, said, taken) for place, held in found.items()
-              for name, said in held.items()],
+        rows=[_row(place, name, answered, origins) for place, by_method in answers.items()
+              for name, answered in by_method.items()],
         details={
             "groups": judge.groups(strata),
             "targets": judge.targets(strata),
             "families": judge.families(strata),
             "families_by_size": judge.families(strata, by_size=True),
-            "kept": [{"place": p.key, "method": n, "from": said} for (p, n), said in taken.items()],
+            "kept": [{"place": p.key, "method": n, "from": origin}
+                     for (p, n), origin in origins.items()],
             "left_out": left_out,
-            "notes": _notes(found),
+            "notes": _notes(answers),
             "pilots": [_detail(stratum) for stratum in strata],
         },
         run=run,
@@ -152,16 +158,16 @@ def compare(
 
 
 def _places(parts: Sequence[str], data: Path | None) -> list[Place]:
-    found: list[Place] = []
+    places: list[Place] = []
     for part in parts:
         if part == SIMULATIONS:
-            found += simulated_places()
+            places += simulated_places()
         elif part == REAL:
             assert data is not None  # checked with the parts
-            found += real_places(data)
+            places += real_places(data)
         else:
-            found += problem_places(part)
-    return found
+            places += problem_places(part)
+    return places
 
 
 def _check(methods: Mapping[str, Any], fewer: Mapping[str, int], named: bool) -> None:
@@ -175,24 +181,24 @@ def methods_to_run(
     place: Place,
     methods: Methods,
     named: bool,
-    shelf: Sequence[Shelf],
+    shelves: Sequence[Shelf],
     fewer: Mapping[str, int],
 ) -> dict[str, Any]:
     """Return the methods to run at a place: not CleaneX where its rows are kept."""
 
     def is_kept(name: str) -> bool:
         count = min(place.pilots, fewer.get(name, place.pilots))
-        return any(len(held.find(place, name)[0]) >= count for held in shelf)
+        return any(len(journal.find(place, name)[0]) >= count for journal in shelves)
 
-    found = {
+    chosen = {
         name: estimator
         for name, estimator in methods.items()
         if name not in CLEANEX or not is_kept(name)
     }
-    own = place.part in (PROBLEMS, HELD_OUT)
-    if not named and not own and not any(is_kept(name) for name in CLEANEX):
-        found |= resolve_all([STAND_IN])
-    return found
+    is_random = place.part in (PROBLEMS, HELD_OUT)
+    if not named and not is_random and not any(is_kept(name) for name in CLEANEX):
+        chosen |= resolve_all([STAND_IN])
+    return chosen
 
 
 # -- rows of CleaneX from other runs ---------------------------------------------------------------
@@ -244,46 +250,46 @@ class Shelf:
         return [], ""
 
 
-def _shelf(settings: Settings, kept: Sequence[Path] | None) -> list[Shelf]:
-    if kept is None:
+def _shelves(settings: Settings, journals: Sequence[Path] | None) -> list[Shelf]:
+    if journals is None:
         usual = (settings.output / KEPT_HERE, settings.output.parent / "cleanex" / JOURNAL)
         read = [Shelf.read(path, settings.seed) for path in usual if path.exists()]
-        return [held for held in read if held is not None]
-    found = []
-    for path in kept:
-        held = Shelf.read(path, settings.seed)
-        if held is None:
+        return [shelf for shelf in read if shelf is not None]
+    shelves = []
+    for path in journals:
+        shelf = Shelf.read(path, settings.seed)
+        if shelf is None:
             raise ParameterError(
                 f"{path.name} was made with another seed, so its pilots are others; "
                 "name another --cleanex, or run with its seed."
             )
-        found.append(held)
-    return found
+        shelves.append(shelf)
+    return shelves
 
 
 def _add_kept(
-    found: Found, shelf: Iterable[Shelf | None]
+    answers: Answers, shelves: Iterable[Shelf | None]
 ) -> tuple[dict[tuple[Place, str], str], list[str]]:
     """Add kept rows of CleaneX where there are none; say whence, and which are of other pilots.
 
     That pilots are the same is seen from the oracle, whose errors must be the same then.
     """
-    taken: dict[tuple[Place, str], str] = {}
+    origins: dict[tuple[Place, str], str] = {}
     left_out: list[str] = []
-    for held in shelf:
-        if held is None:
+    for shelf in shelves:
+        if shelf is None:
             continue
-        for place, said in found.items():
+        for place, by_method in answers.items():
             for name in CLEANEX:
-                records, mark = held.find(place, name)
-                if not records or name in said:
+                records, mark = shelf.find(place, name)
+                if not records or name in by_method:
                     continue
-                if not _same(held.find(place, ORACLE)[0], said[ORACLE], len(records)):
-                    left_out.append(f"{place.key}/{name} in {held.name}")
+                if not _same(shelf.find(place, ORACLE)[0], by_method[ORACLE], len(records)):
+                    left_out.append(f"{place.key}/{name} in {shelf.name}")
                     continue
-                said[name] = records
-                taken[place, name] = f"{held.name}, {name}@{mark}"
-    return taken, left_out
+                by_method[name] = records
+                origins[place, name] = f"{shelf.name}, {name}@{mark}"
+    return origins, left_out
 
 
 def _same(theirs: Sequence[Record], ours: Sequence[Record], n: int) -> bool:
@@ -298,20 +304,20 @@ def _same(theirs: Sequence[Record], ours: Sequence[Record], n: int) -> bool:
 
 def _collected(
     places: Sequence[Place], methods: Mapping[Place, Methods], records: Mapping[Job, Record]
-) -> Found:
-    found: Found = {place: {name: [] for name in (ORACLE, *methods[place])} for place in places}
+) -> Answers:
+    answers: Answers = {place: {name: [] for name in (ORACLE, *methods[place])} for place in places}
     # Tasks of one method and place were set up in the order of the pilots.
     for job, record in records.items():
-        found[job.place][job.method] += [record] if job.repeat is not None else record["repeats"]
-    return found
+        answers[job.place][job.method] += [record] if job.repeat is not None else record["repeats"]
+    return answers
 
 
 def _row(
-    place: Place, method: str, records: Sequence[Record], taken: Mapping[tuple[Place, str], str]
+    place: Place, method: str, records: Sequence[Record], origins: Mapping[tuple[Place, str], str]
 ) -> dict[str, Any]:
     errors = {method: [record.get("rmse") for record in records]}
-    held = judge.summary([Stratum(place.part, place.family, place.k1, errors)], method)
-    del held["auto_there"]  # it is the only method here
+    summary = judge.summary([Stratum(place.part, place.family, place.k1, errors)], method)
+    del summary["auto_there"]  # it is the only method here
     answers = [record for record in records if "rmse" in record]
     seconds = [record["seconds"] for record in answers if record["seconds"] is not None]
     return {
@@ -320,10 +326,10 @@ def _row(
         "k1": place.k1,
         "k2": place.k2,
         "method": method,
-        **held,
+        **summary,
         "error_at_k2": rounded(np.mean([r["error"] for r in answers])) if answers else None,
         "seconds": round(float(np.mean(seconds)), 4) if seconds else None,
-        "taken_from": taken.get((place, method), ""),
+        "taken_from": origins.get((place, method), ""),
         "why_refused": next((r["refused"] for r in records if "refused" in r), ""),
     }
 
@@ -337,10 +343,15 @@ def _detail(stratum: Stratum) -> dict[str, Any]:
     }
 
 
-def _notes(found: Found) -> list[str]:
-    heard = {note for held in found.values() for said in held.values() for r in said
-             for note in r.get("notes", ())}  # fmt: skip
-    return sorted(heard)[:20]
+def _notes(answers: Answers) -> list[str]:
+    notes = {
+        note
+        for by_method in answers.values()
+        for records in by_method.values()
+        for record in records
+        for note in record.get("notes", ())
+    }
+    return sorted(notes)[:20]
 
 
 def _about(strata: Sequence[Stratum]) -> str:

@@ -43,7 +43,7 @@ def small(tmp_path_factory):
 def test_loss_agrees_with_a_computation_by_hand():
     """One problem at k = K and k = eK, from the formula."""
     errors = calibration_fit.Errors(
-        said=np.full((1, 2), LITTLE),
+        estimate=np.full((1, 2), LITTLE),
         error=np.array([[0.3, -0.5]]),
         plain=np.array([[0.3, -0.5]]),
         bias=np.array([[0.0, 0.2]]),
@@ -71,7 +71,7 @@ def test_errors_are_those_of_the_complementary_log_log():
     """One estimate of 80%, the truth 90%, by hand; the back-test was too low by 0.2."""
     right = np.array([[np.log(4.0)]])
     errors = calibration_fit.Errors(
-        said=right,
+        estimate=right,
         error=right - np.log(9.0),
         plain=right - np.log(9.0),
         bias=np.array([[-0.2]]),
@@ -105,7 +105,7 @@ def test_the_variance_fitted_is_that_of_the_intervals():
         for place in range(3):
             one = calibration_fit.Errors(*(getattr(errors, name)[:, place : place + 1]
                                        for name in errors.__dataclass_fields__))  # fmt: skip
-            centred = replace(one, said=np.full((1, 1), LITTLE), error=model.share * one.bias)
+            centred = replace(one, estimate=np.full((1, 1), LITTLE), error=model.share * one.bias)
             assert calibration_fit.loss(centred, model) == pytest.approx(np.log(expected[place]))
 
 

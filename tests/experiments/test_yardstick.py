@@ -67,7 +67,7 @@ def small(tmp_path_factory, kept):
     settings = Settings(tmp_path_factory.mktemp("small"))
     methods = {"auto": Auto(), "kde": Kde(), "cleanex": network()}
     results = yardstick.compare(
-        settings, methods=methods, fewer={"kde": 2}, kept=[kept], places=simulated()
+        settings, methods=methods, fewer={"kde": 2}, journals=[kept], places=simulated()
     )
     return results, settings
 
@@ -131,7 +131,7 @@ def test_kept_rows_are_taken_and_not_done_again(small, kept):
 
 def test_rows_of_an_earlier_run_into_the_folder_are_taken(small):
     results, settings = small
-    again = yardstick.compare(settings, methods={"auto": Auto()}, kept=[], places=simulated())
+    again = yardstick.compare(settings, methods={"auto": Auto()}, journals=[], places=simulated())
     assert again.run["tasks_resumed"] == again.run["tasks"]
     assert "cleanex" not in again.details["pilots"][0]["rmse"]
     before = results.details["pilots"][1]["rmse"]["cleanex"]
@@ -146,7 +146,10 @@ def test_rows_of_other_pilots_are_left_out(tmp_path, kept):
     other = tmp_path / "other.jsonl"
     other.write_text("".join(json.dumps(line) + "\n" for line in lines))
     results = yardstick.compare(
-        Settings(tmp_path / "out"), methods={"auto": Auto()}, kept=[other], places=simulated()[:1]
+        Settings(tmp_path / "out"),
+        methods={"auto": Auto()},
+        journals=[other],
+        places=simulated()[:1],
     )
     assert set(results.details["pilots"][0]["rmse"]) == {"oracle", "auto"}
     (said,) = results.details["left_out"]
@@ -163,12 +166,12 @@ def test_usual_places_of_kept_rows(tmp_path, kept):
     found = yardstick.compare(other, methods={"auto": Auto()}, places=simulated()[:1])
     assert set(found.details["pilots"][0]["rmse"]) == {"oracle", "auto"}
     with pytest.raises(ParameterError, match="another seed"):
-        yardstick.compare(other, methods={"auto": Auto()}, kept=[kept], places=simulated()[:1])
+        yardstick.compare(other, methods={"auto": Auto()}, journals=[kept], places=simulated()[:1])
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_text("{}\n")
     with pytest.raises(DataError, match="not the journal"):
         yardstick.compare(
-            Settings(tmp_path / "o"), methods={"auto": Auto()}, kept=[damaged], places=[]
+            Settings(tmp_path / "o"), methods={"auto": Auto()}, journals=[damaged], places=[]
         )
 
 
@@ -196,7 +199,7 @@ def test_a_run_is_taken_up_again(tmp_path, small, kept):
     (tmp_path / JOURNAL).write_text("".join(lines[: len(lines) // 2]) + '{"key": "torn')
     methods = {"auto": Auto(), "kde": Kde(), "cleanex": network()}
     again = yardstick.compare(
-        Settings(tmp_path), methods=methods, fewer={"kde": 2}, kept=[kept], places=simulated()
+        Settings(tmp_path), methods=methods, fewer={"kde": 2}, journals=[kept], places=simulated()
     )
     assert 0 < again.run["tasks_resumed"] < again.run["tasks"]
     assert lasting(again) == lasting(results)
@@ -205,7 +208,7 @@ def test_a_run_is_taken_up_again(tmp_path, small, kept):
 def test_refusals_are_told(tmp_path):
     methods = {"auto": Auto(), "choosy": Choosy()}
     (place, _) = simulated()
-    results = yardstick.compare(Settings(tmp_path), methods=methods, kept=[], places=[place])
+    results = yardstick.compare(Settings(tmp_path), methods=methods, journals=[], places=[place])
     pilots = [places.case(place, i, 0).pilot for i in range(PILOTS)]
     refused = [0 in pilot.class_names for pilot in pilots]  # what it does not like
     row = row_of(results, place.family, "choosy")
