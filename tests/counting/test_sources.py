@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headcount import Pilot
-from headcount.counting import Beats, ScoreMatrix
+from headcount.counting.beats import Beats
 from headcount.counting.summaries import empty_pieces, fill_pieces
 from headcount.counting.tiles import row_blocks
 
