@@ -145,3 +145,63 @@ def test_only_integers_of_64_bits_are_rounded(dtype, exact):
     down = source_of_scores(scores, np.array([0, 1]), False)
     assert np.argsort(next(down.ordered_blocks())[1], axis=1).tolist() == [[1, 2, 0], [2, 0, 1]]
     assert down.count()[0].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_a_subset_of_vectors_knows_which_rows_are_the_probes_themselves(similarity):
+    """With the last class and without it, once and twice, and where no row is a probe."""
+    rng = np.random.default_rng(33)
+    vectors, owners = rng.integers(-3, 4, (40, 3)), np.arange(40) % 8
+    probes, labels = rng.integers(-3, 4, (30, 3)), rng.integers(0, 8, 30)
+    whole = (
+        (source_of_embeddings(vectors, owners, similarity), vectors, owners, True),
+        (source_of_embeddings(probes, labels, similarity, vectors, owners), probes, labels, False),
+    )
+    for source, rows, true, leave_one_out in whole:
+        for classes in ([7, 1, 4], [0, 2], [6, 7]):
+            inside, kept = np.isin(true, classes), np.isin(owners, classes)
+            numbers = {c: place for place, c in enumerate(classes)}
+            gallery = rows if leave_one_out else vectors
+            expected = brute.count_embeddings(
+                rows[inside], [numbers[c] for c in true[inside]],
+                gallery[kept], [numbers[c] for c in owners[kept]], similarity, leave_one_out,
+            )  # fmt: skip
+            once = source.subset(
+                np.flatnonzero(inside),
+                np.array(classes),
+                np.array([numbers[c] for c in true[inside]]),
+            )
+            twice = once.subset(np.arange(once.n_probes), np.arange(len(classes)), once.true)
+            for part in (once, twice):
+                found = zip(*(counts.tolist() for counts in part.count()), strict=True)
+                assert list(found) == expected
+
+
+@pytest.mark.parametrize("n_bytes", [1, 8 * 9 * 4, 10**6])
+@pytest.mark.parametrize(
+    "source, scores", [pytest.param(*made[1:], id=made[0]) for made in sources()]
+)
+def test_blocks_may_be_of_any_size(monkeypatch, source, scores, n_bytes):
+    for room in ("blocks", "embeddings", "score_matrix"):
+        monkeypatch.setattr(f"headcount.counting.{room}.BLOCK_BYTES", n_bytes)
+    own = scores[np.arange(N_PROBES), LABELS][:, None]
+    lost = (scores > own).sum(axis=1).tolist()
+    assert source.count()[0].tolist() == lost
+    losses, ties, pieces = source.measure(9, np.array([0.0, 1.0]))
+    assert losses.tolist() == lost
+    assert pieces.top.shape == (N_PROBES, N_CLASSES - 1)
+    assert pieces.true.tolist() == source.true_scores().tolist() == own[:, 0].tolist()
+    assert source.beats(losses, ties).wins().tolist() == (scores > own).sum(axis=0).tolist()
+    assert np.concatenate([block for _, block in source.blocks()]).tolist() == scores.tolist()
+
+
+def test_shifted_scores_are_as_they_are_compared():
+    plain = source_of_scores(SCORES, LABELS, True)
+    assert source_of_shifted_scores(plain, np.ones(N_CLASSES)).round_off == 0
+
+
+def test_a_fallback_row_with_a_single_flaw_is_shown_as_it_is():
+    scores = SCORES.copy()
+    scores[5, 8] = np.inf
+    with pytest.raises(DataError, match=r"1 of 60 rows holds NaN.*row 5, column 8 is inf"):
+        OnlyBlocks(scores, LABELS).count()

@@ -258,3 +258,84 @@ def test_chances_of_many_probes_are_those_of_each():
     weights = np.arange(1.0, 32.0)
     mean = hypergeometric.mean_chance_within(losses, weights, n, m, top)
     assert mean == near(float(weights @ expected), 1e-13)
+
+
+# -- edges ----------------------------------------------------------------------------------------
+
+# Around the end of the table of Stirling errors, where the series has most to say.
+SHORT = [(17, 1, 9), (18, 2, 8), (20, 10, 3), (32, 16, 16), (33, 17, 16), (40, 16, 17)]
+
+
+@pytest.mark.parametrize("n, losses, m", [*SHORT, *MIDDLE])
+def test_mass_of_few_is_right_to_round_off(n, losses, m):
+    for j in range(max(0, m + losses - n), min(losses, m) + 1):
+        found = math.exp(hypergeometric.log_mass(j, n, losses, m))
+        assert found == near(float(exact(j, n, losses, m)), 3e-14)
+
+
+def test_chances_are_exactly_zero_and_one_where_they_are_certain():
+    for n in (1, 2, 5, 12, 40):
+        for losses in range(n + 1):
+            for m in range(n + 1):
+                most, fewest = min(losses, m), max(0, m - (n - losses))
+                for top in range(1, n + 2):
+                    found = hypergeometric.chance_within(losses, n, m, top)
+                    assert (found == 1) if top > most else (found <= 1)
+                    assert (found == 0) == (top <= fewest)
+
+
+def test_of_rivals_that_all_or_none_are_drawn_the_mass_is_exactly_one():
+    for losses in range(8):
+        for m in range(8):
+            for j in range(8):
+                found = hypergeometric.log_mass(j, 7, losses, m)
+                if m in (0, 7) or losses in (0, 7):
+                    assert found == (0.0 if j == losses * m // 7 else -math.inf)
+
+
+def test_tiny_chances_add_up_as_large_ones_do():
+    n, m, losses = 1000, 500, np.array([100, 101, 103, 140])
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    each = [float(exact(0, n, int(a), m)) for a in losses]
+    found = hypergeometric.chance_unbeaten(losses, weights, n, m)
+    assert found == near(float(weights @ each), 1e-12)
+    for top in (1, 2, 3, 9):
+        expected = float(exact_within(n, 100, m, top))
+        assert hypergeometric.chance_within(100, n, m, top) == near(expected, 1e-12)
+    most = [float(exact_within(n, 140, 900, top)) for top in (90, 100, 110)]
+    found = [hypergeometric.chance_within(140, n, 900, top) for top in (90, 100, 110)]
+    np.testing.assert_allclose(found, most, rtol=1e-11)
+
+
+@pytest.mark.parametrize("n", [20, 60, 200, 2000])
+def test_reciprocals_of_middling_chances_keep_their_digits(n):
+    """On both sides of half a loss expected, where another formula takes over."""
+    for losses in (1, 2, 5, 9, 19):
+        for m in (1, 2, 4, 9, 19):
+            ways = [exact(j, n, losses, m) for j in range(min(losses, m) + 1)]
+            expected = float(sum(chance / (j + 1) for j, chance in enumerate(ways)))
+            found = hypergeometric.mean_reciprocal(np.array([losses]), np.ones(1), n, m)
+            assert found == near(expected, 3e-14)
+
+
+def test_places_of_the_best_wrong_class_among_two_and_among_all():
+    chances = np.empty(4)
+    for k, expected in ((1, [0, 0, 0, 0]), (2, [0.25] * 4), (5, [1, 0, 0, 0])):
+        hypergeometric.fill_place_chances(k, 5, chances)
+        assert chances.tolist() == expected
+        values = np.array([0.5, 0.25, 2.0, 1.0])
+        rest = values[::-1].cumsum()[::-1].copy()
+        assert hypergeometric.sum_over_places(values, rest, k) == values @ expected
+
+
+def test_a_sum_over_places_may_end_where_nothing_is_left():
+    values = np.concatenate([[1.0], np.zeros(10)])
+    rest = values[::-1].cumsum()[::-1].copy()
+    assert hypergeometric.sum_over_places(values, rest, 3) == 2 / 11
+    # What comes late counts as long as it is not negligible.
+    values = np.concatenate([[1e-9], np.zeros(5), [1.0]])
+    rest = values[::-1].cumsum()[::-1].copy()
+    places = np.empty(7)
+    hypergeometric.fill_place_chances(3, 8, places)
+    assert places[5] > 0 and places[6] == 0
+    assert hypergeometric.sum_over_places(values, rest, 3) == near(values @ places, 1e-15)

@@ -91,3 +91,11 @@ def test_names_of_metrics():
             resolve_metric(wrong)
     with pytest.raises(ParameterError, match="m must be"):
         Top(0)
+
+
+def test_among_one_class_more_than_count_the_worst_place_is_the_only_miss():
+    law = Favorability([0.0, 0.25, 1.0], [0.25, 0.5, 0.25])
+    for m in (1, 2, 3):
+        assert float(Top(m).of_law(law, m + 1)) == pytest.approx(0.75 - 0.5 * 0.25**m, rel=1e-15)
+        assert float(Top(m).of_law(law, m)) == 1.0
+        assert (Top(m).of_law(law, [5, 10**15]) >= 0).all()

@@ -105,7 +105,7 @@ def _equal_by_copying(source: Embeddings, rows: NDArray[np.intp], copied: Flags)
     probes = probes[:: -(-len(probes) // SAMPLE)]
     vectors, true = source.probes[rows[probes]], source.true[probes]
     partner = source.start[true]
-    partner = partner + ((partner == source.own[probes]) & (np.diff(source.start)[true] > 1))
+    partner = partner + (partner == source.own[probes])  # then its class has another row
     if copied.all():  # then only other classes show how often values coincide
         partner = source.start[(true + 1) % source.n_classes]
     shared, n_dims = _shared(vectors, source.gallery[partner])

@@ -131,7 +131,7 @@ class Embeddings(BlockSource):
             ties[rows] = (scores == level).sum(axis=1) - 1
             fill_pieces(pieces, rows, self._in_units(scores), true)
 
-        size = max(1, BLOCK_BYTES // (16 * self.n_classes * thread_count()))
+        size = BLOCK_BYTES // (16 * self.n_classes * thread_count())
         for_each(work, row_blocks(self.n_probes, size), task="Measuring")
         return losses, ties, pieces
 
@@ -156,7 +156,7 @@ class Embeddings(BlockSource):
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Scores of all classes for successive blocks of probes, higher is better."""
         norms = norms_of(self.gallery)
-        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        size = rows or BLOCK_BYTES // (8 * self.n_classes)
         for block in row_blocks(self.n_probes, size):
             yield block, self._in_units(self._score_rows(block, norms))
 

@@ -48,7 +48,7 @@ def count_columns(columns, first, true, unit, bits, above, equal, bad):
     """
     width = unit.dtype.type
     zero, one, tie = width(0), width(1), width(1 << bits)
-    flaw = width(1 << (2 * bits)) if unit.itemsize > 2 else zero
+    flaw = width(1 << (2 * bits))  # zero in 16 bits
     n_rows, mask = true.shape[0], (1 << bits) - 1
     t = np.empty(n_rows, columns.dtype)
     for i in range(n_rows):
@@ -59,10 +59,10 @@ def count_columns(columns, first, true, unit, bits, above, equal, bad):
         stop = min(start + stretch, columns.shape[0])
         whole = start + (stop - start) // 4 * 4
         for j in range(start, whole, 4):
-            u = columns[j, first : first + n_rows]
-            v = columns[j + 1, first : first + n_rows]
-            w = columns[j + 2, first : first + n_rows]
-            x = columns[j + 3, first : first + n_rows]
+            u = columns[j, first:]
+            v = columns[j + 1, first:]
+            w = columns[j + 2, first:]
+            x = columns[j + 3, first:]
             for i in range(n_rows):
                 count = packed[i]
                 for s in (u[i], v[i], w[i], x[i]):
@@ -93,7 +93,7 @@ def collect_rows(scores, true, sign, start, classes, tied):
         at = start[i]
         for j in range(scores.shape[1]):
             s = scores[i, j]
-            beats = s > t if sign > 0 else s < t
+            beats = s > t if sign == 1 else s < t
             if (beats or s == t) and j != true[i]:
                 classes[at] = j
                 tied[at] = s == t
@@ -201,9 +201,6 @@ def count_tile(
                         )
                         above[i] += verdict == 1
                         equal[i] += verdict == 0
-        c = true[i] - first
-        if 0 <= c < approx.shape[1] and approx[i, c] > hi:
-            above[i] -= 1
 
 
 @njit(nogil=True, cache=True)

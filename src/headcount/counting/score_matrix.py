@@ -66,12 +66,12 @@ class ScoreMatrix(BlockSource):
     def _by_columns(self) -> bool:
         """Whether the matrix is stored by columns, and can be read as it is."""
         whole = self.rows is None and self.columns is None
-        plain = self.scores.dtype.isnative and _native(self.scores[:0]).dtype == self.scores.dtype
+        plain = _native(self.scores[:0]).dtype == self.scores.dtype
         flags = self.scores.flags
         return whole and plain and flags.f_contiguous and not flags.c_contiguous
 
     def _rows_within(self, n_bytes: int) -> int:
-        return max(1, n_bytes // max(1, self.n_classes * self.scores.dtype.itemsize))
+        return n_bytes // (self.n_classes * self.scores.dtype.itemsize)
 
     def count(self) -> tuple[Ints, Ints]:
         """Losses and ties of every probe; scores that are not finite are refused."""
@@ -95,7 +95,7 @@ class ScoreMatrix(BlockSource):
 
     def _oriented(self, above: Ints, equal: Ints) -> tuple[Ints, Ints]:
         ties = equal - 1  # the true class equals itself
-        losses = above if self.sign > 0 else self.n_classes - 1 - above - ties
+        losses = above if self.sign == 1 else self.n_classes - 1 - above - ties
         return losses, ties
 
     def measure(self, top: int, levels: Floats) -> tuple[Ints, Ints, Pieces]:
@@ -109,7 +109,7 @@ class ScoreMatrix(BlockSource):
             scores = self.sign * block.astype(np.float64)
             fill_pieces(pieces, rows, scores, self.true[rows])
 
-        size = max(1, self._rows_within(BLOCK_BYTES) // (2 * thread_count()))
+        size = self._rows_within(BLOCK_BYTES) // (2 * thread_count())
         for_each(work, row_blocks(self.n_probes, size), task="Measuring")
         losses, ties = self._oriented(above, equal)
         return losses, ties, pieces
@@ -132,7 +132,7 @@ class ScoreMatrix(BlockSource):
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Scores of all classes for successive blocks of probes, higher is better."""
-        size = rows or max(1, BLOCK_BYTES // (8 * self.n_classes))
+        size = rows or BLOCK_BYTES // (8 * self.n_classes)
         for block in row_blocks(self.n_probes, size):
             yield block, self.sign * self._block(block).astype(np.float64)
 
@@ -141,7 +141,7 @@ class ScoreMatrix(BlockSource):
         if self.round_off == 0:
             yield from self.blocks()
             return
-        for rows in row_blocks(self.n_probes, max(1, BLOCK_BYTES // (8 * self.n_classes))):
+        for rows in row_blocks(self.n_probes, BLOCK_BYTES // (8 * self.n_classes)):
             block = self._block(rows)
             yield rows, self.sign * (_places(block) if _merges(block) else block.astype(np.float64))
 
@@ -156,7 +156,7 @@ class ScoreMatrix(BlockSource):
         return ScoreMatrix(
             self.scores,
             true,
-            self.sign > 0,
+            self.sign == 1,
             rows if self.rows is None else self.rows[rows],
             classes if self.columns is None else self.columns[classes],
         )
@@ -166,7 +166,7 @@ def _native(block: NDArray[Any]) -> NDArray[Any]:
     """Give a block a type the kernels can read; only long doubles are rounded, to float64."""
     if block.dtype.newbyteorder("=") == np.float16 or block.dtype.kind == "b":
         return block.astype(np.float32)
-    if block.dtype.kind == "f" and block.dtype.itemsize > 8:
+    if block.dtype.type is np.longdouble:
         return block.astype(np.float64)
     return np.asarray(block, dtype=block.dtype.newbyteorder("="))
 
@@ -179,8 +179,8 @@ def _round_off(dtype: np.dtype[Any]) -> float:
 
 
 def _merges(block: NDArray[Any]) -> bool:
-    """Whether a block holds integers so large that neighbours are one number in float64."""
-    return block.dtype.kind in "iu" and bool((np.abs(block.astype(np.float64)) >= 2.0**53).any())
+    """Whether integers are so large that neighbours are one number in float64."""
+    return bool((np.abs(block.astype(np.float64)) >= 2.0**53).any())
 
 
 def _places(block: NDArray[Any]) -> Floats:

@@ -165,8 +165,8 @@ def norms_of(rows: NDArray[Any]) -> Floats:
 
 def _power_of_two(rows: NDArray[Any]) -> float:
     """Return the power of two that brings the largest entry of the gallery near one."""
-    largest = max((float(np.abs(rows[s]).max()) for s in row_blocks(len(rows), 16384)), default=0.0)
-    return float(2.0 ** -np.frexp(largest)[1]) if largest > 0 else 1.0
+    largest = max(float(np.abs(rows[block]).max()) for block in row_blocks(len(rows), 16384))
+    return float(2.0 ** -np.frexp(largest)[1])
 
 
 def _class_tiles(start: Ints) -> list[tuple[int, int]]:
@@ -175,7 +175,7 @@ def _class_tiles(start: Ints) -> list[tuple[int, int]]:
     n_classes = len(start) - 1
     while first < n_classes:
         last = int(np.searchsorted(start, start[first] + TILE_COLUMNS, side="right")) - 1
-        last = min(max(last, first + 1), n_classes)
+        last = max(last, first + 1)
         tiles.append((first, last))
         first = last
     return tiles

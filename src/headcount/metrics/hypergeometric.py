@@ -34,7 +34,7 @@ def _exact_stirling_error(n: int) -> float:
         return float(log_factorial - (n + Decimal("0.5")) * Decimal(n).ln() + n - twice_pi.ln() / 2)
 
 
-_STIRLING = np.array([0.0, *(_exact_stirling_error(n) for n in range(1, _TABLE_END))])
+_STIRLING = np.array([math.nan, *(_exact_stirling_error(n) for n in range(1, _TABLE_END))])
 
 
 @njit(nogil=True, cache=True)
@@ -70,7 +70,7 @@ def _deviance(x, mean):
 def _log_binomial(x, n, p, q):
     """Log mass of the binomial law at x, with q = 1 - p; both strictly between 0 and 1."""
     if x == 0:
-        return 0.0 if n == 0 else n * (np.log1p(-p) if p < 0.5 else np.log(q))
+        return n * (np.log1p(-p) if p < 0.5 else np.log(q))
     if x == n:
         return n * (np.log(p) if p < 0.5 else np.log1p(-q))
     return (
@@ -112,7 +112,7 @@ def chance_unbeaten(losses, weights, n, m):
     afresh after large gaps, and often enough that factors never accumulate round-off.
     """
     # Millions of small and equal terms would round the same way; Kahan's sum keeps the rest.
-    total, rounded_off, chance = 0.0, 0.0, 1.0
+    total = rounded_off = chance = 0.0
     previous, since = -1, 0
     for i in range(len(losses)):
         goal = losses[i]
@@ -206,9 +206,6 @@ def fill_place_chances(k, n_classes, chances):
     It is drawn, and unbeaten by the classes at the places before it: as many losses among the
     others, of which k - 2 are drawn.
     """
-    if k < 2:
-        chances[:] = 0.0
-        return
     chance = (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         chances[place] = chance
@@ -219,8 +216,6 @@ def fill_place_chances(k, n_classes, chances):
 def sum_over_places(values, rest, k):
     """Sum values times the chances of `fill_place_chances`; `rest[j]` is the sum of values[j:]."""
     n_classes = len(values) + 1
-    if k < 2:
-        return 0.0
     total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         if chance * rest[place] <= 1e-18 * total:  # chances fall, so no more than this is left

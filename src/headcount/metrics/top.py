@@ -123,4 +123,4 @@ def _mean_over_nodes(law: Nodes, k: Any, average: Callable[[Nodes, Floats], Floa
     size = max(1, CELLS // len(law.p))
     for start in range(0, flat.size, size):
         values[start : start + size] = average(law, flat[start : start + size])
-    return np.clip(values, 0.0, 1.0).reshape(counts.shape)
+    return np.minimum(values, 1.0).reshape(counts.shape)
