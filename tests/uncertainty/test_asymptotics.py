@@ -371,3 +371,63 @@ def test_what_cannot_be_known_is_refused(monkeypatch):
     monkeypatch.setattr(covariance, "BEATS_BUDGET", 100)
     with pytest.raises(UnsupportedError, match="use fewer probes"):
         curve_covariance(pilot, cost, [5])
+
+
+@pytest.mark.parametrize("largest", [2, 3.0, 1999, 2000, 2001, 20_000, 1e6, 1e15])
+def test_where_the_largest_error_is_looked_for(largest):
+    """Every k up to 2,000, then 200 of them for each factor of ten, and the end."""
+    looked_at = []
+
+    def moments(k):
+        looked_at.extend(k.tolist())
+        return np.ones((len(k), 1))
+
+    assert sup_error(moments, [-0.5], largest=largest) == 0.5
+    expected = [float(k) for k in range(2, int(min(largest, 2000)) + 1)]
+    if largest > 2000:
+        steps = int(200 * np.log10(largest / 2000)) + 1
+        expected += np.round(2000 * (largest / 2000) ** (np.arange(steps + 1) / steps)).tolist()
+    assert looked_at == pytest.approx(expected, rel=1e-12)
+    assert looked_at[-1] == largest
+
+
+def test_the_largest_error_is_looked_for_up_to_1e15_in_blocks():
+    blocks = []
+
+    def moments(k):
+        blocks.append(k)
+        return np.zeros((len(k), 2000))
+
+    assert sup_error(moments, np.ones(2000)) == 0
+    assert blocks[-1][-1] == 1e15
+    # Four million numbers at a time.
+    assert {len(block) for block in blocks[:-1]} == {2000}
+
+
+def test_columns_that_say_the_same_share_the_change():
+    assert fit_sensitivity(np.ones((3, 2)), np.ones(3)) == pytest.approx(np.full((2, 3), 1 / 6))
+    weighted = fit_sensitivity(np.ones((2, 1)), np.array([1.0, 3.0]))
+    assert weighted == pytest.approx(np.array([[0.25, 0.75]]))
+
+
+def test_a_mixture_of_one_law_or_of_the_atom_alone_cannot_move():
+    law = np.array([[0.25, 0.5], [0.1, 0.2]])
+    for masses in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1e-13, 1 - 1e-13]):
+        assert not mixture_sensitivity(law, np.array(masses), np.ones(2)).any()
+    # A law and the atom: the curve at one k, 0.25 m + 1 - m, moves by -0.75 for each of m.
+    found = mixture_sensitivity(law[:1], np.array([0.5, 0.0]), np.ones(1))
+    assert found == pytest.approx(np.array([[-4 / 3], [0.0]]))
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 1.5])
+def test_impossible_levels_are_refused(confidence):
+    with pytest.raises(ParameterError, match="confidence must lie between 0 and 1"):
+        asymptotic_interval(0.5, 0.1, confidence)
+
+
+def test_intervals_are_cut_to_what_is_possible():
+    lower, upper = asymptotic_interval([-0.5, 0.5, 4.0], 0.1, largest=3.0)
+    reach = 0.1 * 1.6448536
+    assert lower == pytest.approx([0, 0.5 - reach, 3])
+    assert upper == pytest.approx([0, 0.5 + reach, 3])
+    assert asymptotic_interval(0.5, 0.1, 1e-9)[0] == pytest.approx(0.5)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
+from headcount.uncertainty.error_model import (
+    MODEL,
+    STATED_MODEL,
+    cloglog,
+    inverse_cloglog,
+    slope,
+)
 
 ACCURACIES = [1e-12, 1e-3, 0.2, 0.5, 0.9, 0.999, 1 - 1e-12]
 
@@ -44,3 +50,26 @@ def test_where_little_is_right_it_is_the_logarithm():
     assert cloglog(rare) == pytest.approx(rare, abs=1e-13)
     assert slope(-1000.0) == pytest.approx(1.0)
     assert inverse_cloglog(1e6) > 1e8  # and no overflow far up
+
+
+def test_the_scale_changes_over_at_minus_thirty_and_ends_at_twenty():
+    # Below -30 it is the logarithm itself; at -29.5 half of e^-29.5 is still more than round-off.
+    assert cloglog(-30.5) == -30.5 and inverse_cloglog(-30.5) == -30.5
+    for odds in (-30.0, -29.5):
+        half = math.exp(odds) / 2
+        assert cloglog(odds) - odds == pytest.approx(-half, rel=0.1, abs=0)
+        assert inverse_cloglog(odds) - odds == pytest.approx(half, rel=0.1, abs=0)
+    assert inverse_cloglog(20.0) == inverse_cloglog(20.5) == pytest.approx(math.exp(20))
+    assert inverse_cloglog(19.5) == pytest.approx(math.exp(19.5))
+
+
+def test_what_was_learned():
+    levels = [0, 0.25, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999]
+    plain = [0, 0.3125, 0.625, 1.44, 1.9, 2.43, 4.05, 6.3, 6.3]
+    stated = [0, 0.322, 0.644, 1.27, 1.645, 1.96, 2.76, 5.12, 5.12]
+    assert [MODEL.multiplier(level) for level in levels] == pytest.approx(plain)
+    assert [STATED_MODEL.multiplier(level) for level in levels] == pytest.approx(stated)
+    names = ("growth", "blind_growth", "scale", "power", "doubt", "share", "stated")
+    assert [getattr(MODEL, name) for name in names] == [0.9, 0.09, 0.054, 1.27, 0.45, 0.45, 1]
+    known = [getattr(STATED_MODEL, name) for name in names]
+    assert known == [0.9, 0.09, 0.054, 1.27, 0.097, 0.07, 0.95]
