@@ -9,7 +9,7 @@ from headcount import DataError, Pilot
 from headcount.counting import Beats
 from headcount.counting.score_matrix import ScoreMatrix
 from headcount.counting.summaries import empty_pieces, fill_pieces
-from headcount.counting.tiles import row_blocks
+from headcount.support.workers import row_blocks
 
 BIG = 2**53
 

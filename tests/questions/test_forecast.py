@@ -73,7 +73,7 @@ def test_curve_has_limits_where_there_are_intervals(result, banded):
     lower, upper = banded.interval(curve.classes)
     np.testing.assert_array_equal(curve.lower, lower)
     np.testing.assert_array_equal(curve.upper, upper)
-    assert (lower < curve.accuracy).all() and (curve.accuracy < upper).all()
+    assert (lower < curve.value).all() and (curve.value < upper).all()
     with pytest.raises(ValueError, match="read-only"):
         curve.lower[0] = 0
     assert banded.backtest.supported == 2 and banded.checks == banded.warnings == ()

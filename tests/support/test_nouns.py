@@ -369,7 +369,7 @@ def test_what_the_page_writes_itself_speaks_of_people(browser, made, tmp_path):
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_selector(".drawing svg")
-    for measure, start in (("accuracy", "At 200 people: "), ("error", "At 200 people, error rate")):
+    for measure, start in (("value", "At 200 people: "), ("loss", "At 200 people, error rate")):
         page.check(f"#measure-{measure}")
         assert report_pages.shown(page, "answer-k").startswith(start)
         assert " people" in report_pages.shown(page, "answer-target")

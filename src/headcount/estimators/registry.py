@@ -123,6 +123,7 @@ def code_of(estimator: Extrapolator, name: str, random_state: int | None) -> str
 
     Examples
     --------
+    >>> from headcount.estimators import Kde
     >>> code_of(Kde(), "kde", 0), code_of(Kde(bandwidth="bcv"), "kde:bandwidth=bcv", 0)
     ('"kde"', "headcount.estimators.Kde(bandwidth='bcv')")
     """
@@ -141,6 +142,7 @@ def describe_method(name: str) -> str:
 
     Examples
     --------
+    >>> from headcount.estimators import Kde
     >>> describe_method("kde:bandwidth=bcv") == f"{Kde.about}; {Kde.advice}"
     True
     """
