@@ -202,5 +202,5 @@ def test_marks_follow_the_method_and_its_code_but_not_what_was_learned(monkeypat
     learned, formulas = error_model, intervals
     assert with_text(learned, "growth=0.9", "growth=9.9") == first
     assert with_text(formulas, "POINTS = 12", "POINTS = 13") != first
-    assert with_text(formulas, "np.mean(said)", "np.median(said)") != first
+    assert with_text(formulas, "np.mean(forecasts)", "np.median(forecasts)") != first
     assert with_text(formulas, "TINY = 1e-12", "TINY = 1e-9") != first
