@@ -34,8 +34,8 @@ def thinned(pilot: Pilot, probes_per_class: int | None, seed: int) -> Pilot:
 
 def digest(pilot: Pilot) -> str:
     """Return a mark that differs between pilots with different scores."""
-    held = (pilot.labels, pilot.class_names, pilot.average, pilot.tie_rule, pilot._source)
-    return str(joblib.hash(held))
+    content = (pilot.labels, pilot.class_names, pilot.average, pilot.tie_rule, pilot._source)
+    return str(joblib.hash(content))
 
 
 def parts_to_run(
