@@ -61,8 +61,8 @@ def positions(
         wanted, known = labels.astype(str), names.astype(str)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
-    found = known[order][place] == wanted
-    if numbered and labels.dtype.kind == "i" and names.dtype.kind == "U" and not found.any():
+    matches = known[order][place] == wanted
+    if numbered and labels.dtype.kind == "i" and names.dtype.kind == "U" and not matches.any():
         validation.refuse(
             (labels < 0) | (labels >= len(names)),
             "labels",
@@ -73,7 +73,7 @@ def positions(
         return labels.astype(np.int64)
     plain = names.dtype.kind == "i" and np.array_equal(names, np.arange(len(names)))
     validation.refuse(
-        ~found,
+        ~matches,
         "labels",
         f"are outside the columns 0 to {len(names) - 1}" if plain else "name no class",
         lambda i: f"label {labels[i]!s}",
@@ -97,18 +97,18 @@ def order_of(order: Order, names: NDArray[Any]) -> NDArray[np.float64] | None:
     """Return where each class stands in an order, given as a list or as a mapping from names."""
     if order is None:
         return None
-    given = _by_class(order, names, "order", "place in the order")
-    values = validation.as_numbers(given, "order")
+    places = _by_class(order, names, "order", "place in the order")
+    values = validation.as_numbers(places, "order")
     validation.same_length(values, "order", len(names), "classes")
     return values
 
 
-def _by_class(given: Any, names: NDArray[Any], what: str, one: str) -> Any:
+def _by_class(values: Any, names: NDArray[Any], what: str, item: str) -> Any:
     """Return what was given for each class in the order of `names`."""
-    if not isinstance(given, Mapping):
-        return given
-    missing = np.array([name not in given for name in names.tolist()])
+    if not isinstance(values, Mapping):
+        return values
+    missing = np.array([name not in values for name in names.tolist()])
     validation.refuse(
-        missing, what, f"have no {one}", lambda i: str(names[i]), f"name a {one} for each class"
+        missing, what, f"have no {item}", lambda i: str(names[i]), f"name a {item} for each class"
     )
-    return [given[name] for name in names.tolist()]
+    return [values[name] for name in names.tolist()]

@@ -121,17 +121,17 @@ def _swept(
     high = max(high, int(values.max(initial=0)) + 1)
     spread, covered = np.zeros(high - low), np.zeros(high - low + 1, np.int64)
     ends = ((first - low, 1), (first + n_rows - low, -1))
-    for part in validation.whole_and_rest(share):
+    for summand in validation.whole_and_rest(share):
         steps = np.zeros(high - low + 1)
         for place, sign in ends:
-            np.add.at(steps, place, sign * part)
+            np.add.at(steps, place, sign * summand)
         spread += np.cumsum(steps[:-1])
     for place, sign in ends:
         np.add.at(covered, place, sign)
     spread[np.cumsum(covered[:-1]) == 0] = 0.0  # what is left there is round-off
     spread[values - low] += sums
-    found = np.flatnonzero(spread > 0)
-    return found + low, spread[found]
+    reached = np.flatnonzero(spread > 0)
+    return reached + low, spread[reached]
 
 
 def _count_up(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -590,20 +590,20 @@ class Pilot:
                 "make it from scores or embeddings to take a subset of classes."
             )
         wanted = validation.as_labels(classes, "classes")
-        kept = positions(wanted, self.class_names)
+        columns = positions(wanted, self.class_names)
         refuse_duplicates(wanted, "classes")
-        enough(len(kept), 1)
-        kept = np.sort(kept)
+        enough(len(columns), 1)
+        columns = np.sort(columns)
         assert self.labels is not None  # a pilot with scores has labels
         number = np.full(self.n_classes, -1, np.int64)
-        number[kept] = np.arange(len(kept))
+        number[columns] = np.arange(len(columns))
         rows = np.flatnonzero(number[self.labels] >= 0)
-        enough(len(kept), len(rows))
+        enough(len(columns), len(rows))
         true = number[self.labels[rows]]
-        source = None if self._source is None else self._source.subset(rows, kept, true)
-        beats = None if self._beats is None else self._beats.subset(rows, kept)
+        source = None if self._source is None else self._source.subset(rows, columns, true)
+        beats = None if self._beats is None else self._beats.subset(rows, columns)
         if beats is not None:
-            lost, tied = beats.count(np.ones(len(kept)))
+            lost, tied = beats.count(np.ones(len(columns)))
             losses, ties = lost.astype(np.int64), tied.astype(np.int64)
         else:
             assert source is not None
@@ -611,13 +611,13 @@ class Pilot:
         return self._with(
             losses,
             ties,
-            self.class_names[kept],
-            n_classes=len(kept),
+            self.class_names[columns],
+            n_classes=len(columns),
             labels=true,
             source=source,
             beats=beats,
-            groups=None if self.groups is None else self.groups[kept],
-            order=None if self.order is None else self.order[kept],
+            groups=None if self.groups is None else self.groups[columns],
+            order=None if self.order is None else self.order[columns],
         )
 
     def keep_probes(self, rows: Any) -> Pilot:
@@ -707,8 +707,8 @@ class Pilot:
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
         same = ("average", "tie_rule", "classifier", "nouns")
-        kept = {name: getattr(self, name) for name in same}
-        return Pilot(*counts, **(kept | parts))
+        settings = {name: getattr(self, name) for name in same}
+        return Pilot(*counts, **(settings | parts))
 
     def summary(self) -> PilotSummary:
         """Return counts, balance, ties, accuracy, and the classes to look at first."""

@@ -61,19 +61,19 @@ class PilotSummary:
     def lines(self) -> dict[str, str]:
         """Return what there is to say, in words, by what it is about."""
         among = f"{percent(self.accuracy)} among all {self.n_classes:,} classes"
-        found = {
+        facts = {
             "probes a class": self._balance(),
             "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
         }
         if self.tied:
-            found["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
+            facts["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
-            found["censored"] = f"{counted(self.censored, 'probe')}, true class not in the list"
+            facts["censored"] = f"{counted(self.censored, 'probe')}, true class not in the list"
         short = {
             title.removesuffix(" classes").lower(): text for title, text in self.notable().items()
         }
-        found |= short
-        return {self.nouns.rename(title): self.nouns.rename(text) for title, text in found.items()}
+        facts |= short
+        return {self.nouns.rename(title): self.nouns.rename(text) for title, text in facts.items()}
 
     def notable(self) -> dict[str, str]:
         """Return the classes and groups to look at first; the first bracket says what it means."""
@@ -200,10 +200,10 @@ def _by_group(pilot: Pilot, right: NDArray[np.float64]) -> tuple[ClassNote, ...]
     names, of_class = np.unique(pilot.groups, return_inverse=True)
     of_probe = of_class[pilot.labels]
     total = np.bincount(of_probe, pilot.weights, len(names))
-    found = total > 0
-    share = np.bincount(of_probe, pilot.weights * right, len(names))[found] / total[found]
+    has_probes = total > 0
+    share = np.bincount(of_probe, pilot.weights * right, len(names))[has_probes] / total[has_probes]
     order = np.argsort(share, kind="stable")[:NOTED]
-    return tuple(ClassNote(str(names[found][i]), float(share[i])) for i in order)
+    return tuple(ClassNote(str(names[has_probes][i]), float(share[i])) for i in order)
 
 
 def _notes(names: NDArray[np.str_], share: NDArray[np.float64], most: int) -> tuple[ClassNote, ...]:

@@ -76,7 +76,7 @@ def load(
     -------
     Pilot
     """
-    found = safe_arrays.existing(path)
+    file = safe_arrays.existing(path)
     options = Options(
         labels=labels,
         gallery=gallery,
@@ -89,25 +89,25 @@ def load(
         tie_rule=tie_rule,
     )
     limit = safe_arrays.MemoryLimit(memory_limit)
-    with safe_arrays.within_memory(found):
+    with safe_arrays.within_memory(file):
         if qrels is not None:
-            return _from_trec(found, options, limit)
-        if found.suffix.lower() == ".npz":
-            return pilot_from_npz(found, options, limit)
-        if can_read(found):
-            return _from_rows(read_rows(found, limit), found, options, limit)
+            return _from_trec(file, options, limit)
+        if file.suffix.lower() == ".npz":
+            return pilot_from_npz(file, options, limit)
+        if can_read(file):
+            return _from_rows(read_rows(file, limit), file, options, limit)
     raise DataError(
-        f"cannot tell what {found.name} is; give .npz, .npy, .csv, .tsv or .parquet, or --qrels "
+        f"cannot tell what {file.name} is; give .npz, .npy, .csv, .tsv or .parquet, or --qrels "
         "for a TREC run. Only text may be gzipped."
     )
 
 
 def _from_trec(path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
-    judged = safe_arrays.existing(options.take("qrels"))
+    qrels = safe_arrays.existing(options.take("qrels"))
     size = options.take("n_classes")
     keywords = options.pick(*COMMON)
     options.refuse_unused("a TREC run")
-    return pilot_from_trec(path, judged, size, **keywords, limit=limit)
+    return pilot_from_trec(path, qrels, size, **keywords, limit=limit)
 
 
 def _from_rows(table: Rows, path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:

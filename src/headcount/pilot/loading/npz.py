@@ -37,8 +37,8 @@ def pilot_from_npz(path: Path, options: Options, limit: MemoryLimit) -> Pilot:
         return _losses(members, path, options, limit)
     if "ids" in members and "distances" in members:
         return _neighbours(members, path, options, limit)
-    held = validation.short(", ".join(sorted(members)) or "nothing")
-    raise DataError(f"{path.name} holds {held}; it must hold {LAYOUTS}.")
+    names = validation.short(", ".join(sorted(members)) or "nothing")
+    raise DataError(f"{path.name} holds {names}; it must hold {LAYOUTS}.")
 
 
 def _scores(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:

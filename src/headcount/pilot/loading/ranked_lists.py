@@ -77,27 +77,27 @@ def pilot_from_neighbours(
     >>> pilot.losses.tolist(), pilot.censored.tolist()
     ([1, 2], [False, True])
     """
-    found = np.asarray(ids)
+    listed_ids = np.asarray(ids)
     scores = validation.as_matrix(distances, "distances").astype(np.float64)
     true = validation.as_labels(labels, "labels")
     n_classes = number_of_classes(n_classes, 2)
     higher_is_better = validation.truth(higher_is_better, "higher_is_better")
-    if found.shape != scores.shape or len(found) != len(true):
+    if listed_ids.shape != scores.shape or len(listed_ids) != len(true):
         raise DataError(
-            f"ids {found.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
+            f"ids {listed_ids.shape}, distances {scores.shape} and {len(true):,} labels disagree; "
             "ids and distances need the same shape and one row for each label."
         )
-    _refuse_wrapped(found)
-    flat = validation.as_labels(found.ravel(), "ids")
+    _refuse_wrapped(listed_ids)
+    flat = validation.as_labels(listed_ids.ravel(), "ids")
     valid = np.ones(len(flat), np.bool_) if flat.dtype.kind == "U" else flat >= 0
-    probe = np.repeat(np.arange(len(found)), found.shape[1])[valid]
+    probe = np.repeat(np.arange(len(listed_ids)), listed_ids.shape[1])[valid]
     score = (scores if higher_is_better else -scores).ravel()[valid]
-    bad = np.zeros(len(found), np.bool_)
+    bad = np.zeros(len(listed_ids), np.bool_)
     bad[probe[~np.isfinite(score)]] = True
     validation.refuse_not_finite(bad, lambda i: np.asarray(scores[i]), "distances")
-    _refuse_worst_first(probe, score, len(found), higher_is_better)
+    _refuse_worst_first(probe, score, len(listed_ids), higher_is_better)
     if flat.dtype.kind == "i":
-        _refuse_repeated(probe, flat[valid], len(found))
+        _refuse_repeated(probe, flat[valid], len(listed_ids))
     classes = _classes_of(flat[valid], gallery_labels)
     _refuse_unknown(true, flat, gallery_labels, n_classes)
     n_listed = len(np.unique(classes))
@@ -307,8 +307,8 @@ def pilot_from_trec(
     scores, relevant = _read_run(run, limit), _read_qrels(qrels, limit)
     queries = sorted(set(scores) & set(relevant))
     _explain_gaps(scores, relevant, queries, run)
-    judged = {document for query in queries for document in relevant[query]}
-    n_documents = len(judged.union(*(scores[query] for query in queries)))
+    documents = {document for query in queries for document in relevant[query]}
+    n_documents = len(documents.union(*(scores[query] for query in queries)))
     if n_documents > size:
         raise DataError(
             f"{run.name} and the qrels name {n_documents:,} documents, but n_classes is {size:,}; "
@@ -333,11 +333,11 @@ def _place(
 ) -> tuple[int, int, bool, int]:
     """Losses, ties, whether the query is censored, and possible ties."""
     rivals = [score for document, score in scores.items() if document not in relevant]
-    found = [scores[document] for document in relevant if document in scores]
+    relevant_scores = [scores[document] for document in relevant if document in scores]
     last = min(scores.values())  # beyond the list nothing scores above its last entry
-    if not found:
+    if not relevant_scores:
         return len(rivals), 0, True, rivals.count(last)
-    best = max(found)
+    best = max(relevant_scores)
     beyond = n_classes - len(scores.keys() | relevant) if best == last else 0
     return sum(s > best for s in rivals), rivals.count(best), False, beyond
 

@@ -33,19 +33,19 @@ PER_TEXT = 100  # bytes that Python takes for a short text and its place in a li
 
 def existing(path: str | os.PathLike[str]) -> Path:
     """Return a path to a file that is there and not empty."""
-    found = Path(path)
+    file = Path(path)
     try:
-        if found.is_dir():
-            raise DataError(f"{found.name} is a folder, not a file; name the file in it.")
-        if not found.exists():
-            raise DataError(f"there is no file {found.name}; check the name and the folder.")
-        if found.stat().st_size == 0:
-            raise DataError(f"{found.name} is empty; write it again.")
-        with found.open("rb"):
-            return found
+        if file.is_dir():
+            raise DataError(f"{file.name} is a folder, not a file; name the file in it.")
+        if not file.exists():
+            raise DataError(f"there is no file {file.name}; check the name and the folder.")
+        if file.stat().st_size == 0:
+            raise DataError(f"{file.name} is empty; write it again.")
+        with file.open("rb"):
+            return file
     except OSError as error:
         raise DataError(
-            f"{found.name} cannot be opened ({error.strerror}); check its name and permissions."
+            f"{file.name} cannot be opened ({error.strerror}); check its name and permissions."
         ) from error
 
 
@@ -171,8 +171,8 @@ def _read_member(
         shape, dtype, start = _header(stream, name, path)
         n_bytes = math.prod(shape) * dtype.itemsize
         remedy = "save it as .npy, read in pieces"
-        held = n_bytes * (DECODED if dtype.kind == "S" else 1)
-        limit.take(held, f"{path.name}: {name} has shape {shape}", remedy)
+        n_decoded = n_bytes * (DECODED if dtype.kind == "S" else 1)
+        limit.take(n_decoded, f"{path.name}: {name} has shape {shape}", remedy)
         if start + n_bytes != member.file_size:
             raise DataError(
                 f"{path.name}: {name} should hold {n_bytes:,} bytes by its shape {shape}, but the "
@@ -249,28 +249,28 @@ def kind_of(path: Path) -> str:
 
 def read_labels(path: str | os.PathLike[str], limit: MemoryLimit | None = None) -> NDArray[Any]:
     """Read labels from an npy file or a text file with one label a line."""
-    found = existing(path)
-    if found.suffix.lower() == ".npy":
-        return _checked(read_npy(found), found.name)
-    if kind_of(found) != ".txt":
+    file = existing(path)
+    if file.suffix.lower() == ".npy":
+        return _checked(read_npy(file), file.name)
+    if kind_of(file) != ".txt":
         raise DataError(
-            f"labels in {found.name}: cannot read {found.suffix or 'such'} files; "
+            f"labels in {file.name}: cannot read {file.suffix or 'such'} files; "
             "give a .npy file or a .txt file with one label a line."
         )
     limit = limit or MemoryLimit()
     labels: list[str] = []
-    with open_text(found, limit) as lines:
+    with open_text(file, limit) as lines:
         for number, line in enumerate(lines, start=1):
             label = line.strip()
             if len(label) > LONGEST:
                 raise DataError(
-                    f"{found.name}: line {number} has {len(label):,} characters, too many for the "
+                    f"{file.name}: line {number} has {len(label):,} characters, too many for the "
                     "name of a class; give one label a line."
                 )
-            limit.take(PER_TEXT, f"{found.name} is too long")
+            limit.take(PER_TEXT, f"{file.name} is too long")
             if label:
                 labels.append(label)
-    return integers_or_text(labels, limit, found)
+    return integers_or_text(labels, limit, file)
 
 
 def integers_or_text(texts: list[str], limit: MemoryLimit, path: Path) -> NDArray[Any]:

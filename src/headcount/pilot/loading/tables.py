@@ -129,9 +129,13 @@ def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:
 
 def _refuse_index(names: list[str], path: Path) -> None:
     """Refuse a column without a name of its own, which would become a class."""
-    at = next((i for i, name in enumerate(names) if INDEX.fullmatch(name)), None)
-    if at is not None:
-        which = f"column {names[at]!r}" if names[at] else f"column {at + 1}, which has no name,"
+    position = next((i for i, name in enumerate(names) if INDEX.fullmatch(name)), None)
+    if position is not None:
+        which = (
+            f"column {names[position]!r}"
+            if names[position]
+            else f"column {position + 1}, which has no name,"
+        )
         raise DataError(
             f"{path.name}: {which} is the row index of a pandas frame by its looks, and would be "
             "taken for a class; write the table without it (index=False), or give it a name."
