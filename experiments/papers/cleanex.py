@@ -192,8 +192,8 @@ def tasks_by_job(
 def forecast_one(place: Place, estimator: Extrapolator, seed: int, repeat: int) -> Record:
     """Forecast a population from one random pilot, the same for every method."""
     ks = every_k(place[0].n_classes)
-    own = _method_seed(place, repeat, seed)
-    record = forecast_record(estimator, draw_pilot(*place, repeat, seed), ks.tolist(), own)
+    method_seed = _method_seed(place, repeat, seed)
+    record = forecast_record(estimator, draw_pilot(*place, repeat, seed), ks.tolist(), method_seed)
     return with_errors(record, population(place[0], seed).truth(ks))
 
 

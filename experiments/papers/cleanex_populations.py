@@ -140,11 +140,11 @@ def places(
 @lru_cache(maxsize=2)
 def population(source: Source, seed: int) -> Population:
     """Make the population, or return the one made just before."""
-    own = seed_for(seed, NAME, "population", source.name)
+    population_seed = seed_for(seed, NAME, "population", source.name)
     if source.part == FACES:
         return Population(load(source.file))
     if source.part == DECODING:
-        return simulate.linear_encoding(source.n_classes, random_state=own).population
+        return simulate.linear_encoding(source.n_classes, random_state=population_seed).population
     assert source.n_dims and source.sigma2 and source.classes and source.points
     return simulate.points_around_classes(
         source.n_classes,
@@ -152,14 +152,14 @@ def population(source: Source, seed: int) -> Population:
         sigma2=source.sigma2,
         classes=source.classes,
         points=source.points,
-        random_state=own,
+        random_state=population_seed,
     ).population
 
 
 def draw_pilot(source: Source, k1: int, repeat: int, seed: int) -> Pilot:
     """Return the pilot of k1 random classes that belongs to a repeat."""
-    own = seed_for(seed, NAME, "pilot", source.name, k1, repeat)
-    return population(source, seed).pilot(k1, random_state=own)
+    pilot_seed = seed_for(seed, NAME, "pilot", source.name, k1, repeat)
+    return population(source, seed).pilot(k1, random_state=pilot_seed)
 
 
 def oracle(whole: Pilot, pilot: Pilot, classes: Any) -> NDArray[np.float64]:

@@ -260,15 +260,15 @@ def _realised(
     truth_labels = torch.arange(n_probes, device=device) % n_truth
     rivals, _, others, _ = _sides(fresh, shared, how, level, n_truth, truth_labels)
     truth = scoring.count(how, others, rivals, labels=truth_labels)
-    known: tuple[Any, Any] = (None, None)
+    oracle_counts: tuple[Any, Any] = (None, None)
     if oracle:
         true = raw_scores.gather(2, labels[None, :, None].expand(len(problems), -1, 1))[..., 0]
-        known = scoring.count(how, own, rivals, true=true)
+        oracle_counts = scoring.count(how, own, rivals, true=true)
     levels = level[:, 0, 0]
     return [
         Realisation(
             problem, levels[row], scores[row], labels, n_truth,
-            *(None if counts is None else counts[row] for counts in (*truth, *known)),
+            *(None if counts is None else counts[row] for counts in (*truth, *oracle_counts)),
         )
         for row, problem in enumerate(problems)
     ]  # fmt: skip
