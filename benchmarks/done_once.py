@@ -48,15 +48,17 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=300)
     parser.add_argument("--photos", type=int, default=4, help="of each of them")
     parser.add_argument("--probes", type=int, default=300_000, help="in the report")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", HeadcountWarning)
-    one, two = (faces(given.people, given.photos, spread) for spread in (0.25, 0.28))
-    large = 10 * given.people
+    first, second = (faces(arguments.people, arguments.photos, spread) for spread in (0.25, 0.28))
+    large = 10 * arguments.people
     forecast(faces(20, 2, 0.25), classes=40)  # compiles
-    said("forecast", given.people, lambda: forecast(one, classes=large, method=Counting()))
-    both = {"one": one, "two": two}
-    said("compare", given.people, lambda: compare(both, large, method=Counting()))
-    report(given.probes)
+    print_fits(
+        "forecast", arguments.people, lambda: forecast(first, classes=large, method=Counting())
+    )
+    both = {"one": first, "two": second}
+    print_fits("compare", arguments.people, lambda: compare(both, large, method=Counting()))
+    report(arguments.probes)
 
 
 def faces(people: int, photos: int, spread: float) -> Pilot:
@@ -68,7 +70,7 @@ def faces(people: int, photos: int, spread: float) -> Pilot:
     return Pilot.from_scores(probes @ centres.T, labels)
 
 
-def said(name: str, n_classes: int, work: Callable[[], Any]) -> None:
+def print_fits(name: str, n_classes: int, work: Callable[[], Any]) -> None:
     """Print what a piece of work did."""
     ended: Counter[str] = Counter()
 
@@ -98,10 +100,10 @@ def report(n_probes: int) -> None:
     start = time.process_time()
     pilot.table()
     once = time.process_time() - start
-    made = forecast(pilot, classes=10 * n_classes, method="no-change", intervals=False)
+    result = forecast(pilot, classes=10 * n_classes, method="no-change", intervals=False)
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
-        made.save(Path(folder, "report.html"))
+        result.save(Path(folder, "report.html"))
         spent = time.process_time() - start
     print(f"report of {n_probes:,} probes: {spent / once:.1f} times one pass over them", flush=True)
 

@@ -41,12 +41,12 @@ def costs() -> Iterator[tuple[str, Any]]:
     dense = rng.random((N_CLASSES, N_CLASSES))
     np.fill_diagonal(dense, 0)
     place = rng.normal(size=N_CLASSES)
-    one = np.ones(N_CLASSES)
+    ones = np.ones(N_CLASSES)
     yield "zero-one", "zero-one"
     yield "matrix", dense
     yield "sparse", sparse.csr_array(dense * (dense > 0.99))
-    yield "pair", (np.c_[place**2, -2 * place, one], np.c_[one, place, place**2])
-    yield "function", lambda true, taken: abs(true - taken)
+    yield "pair", (np.c_[place**2, -2 * place, ones], np.c_[ones, place, place**2])
+    yield "function", lambda true, answer: abs(true - answer)
     groups = np.arange(N_CLASSES).reshape(10, 10, -1).tolist()
     yield "hierarchy", {f"{i}": {f"{j}": leaf for j, leaf in enumerate(group)}
                         for i, group in enumerate(groups)}  # fmt: skip

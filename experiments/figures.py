@@ -54,12 +54,16 @@ def boxes(
     width: float = 0.7,
 ) -> None:
     """Draw box plots: quartiles and median, whiskers to 1.5 times the box, nothing beyond."""
-    drawn = [(at, list(values)) for at, values in zip(positions, samples, strict=True) if values]
-    if not drawn:
+    shown = [
+        (position, list(values))
+        for position, values in zip(positions, samples, strict=True)
+        if values
+    ]
+    if not shown:
         return
     ax.boxplot(
-        [values for _, values in drawn],
-        positions=[at for at, _ in drawn],
+        [values for _, values in shown],
+        positions=[position for position, _ in shown],
         widths=width,
         whis=1.5,
         showfliers=False,

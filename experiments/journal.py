@@ -107,9 +107,11 @@ class Journal:
             raise ParameterError(
                 f"{self.path.name} was written by another version; start again with --fresh."
             )
-        held, wanted = entry["identity"], self.identity
+        identity, wanted = entry["identity"], self.identity
         other = sorted(
-            name for name in held.keys() | wanted.keys() if held.get(name) != wanted.get(name)
+            name
+            for name in identity.keys() | wanted.keys()
+            if identity.get(name) != wanted.get(name)
         )
         if other:
             raise ParameterError(

@@ -20,13 +20,13 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())
     ['headcount', 'numpy', 'scikit-learn', 'scipy']
     """
-    found = {"headcount": __version__}
+    by_package = {"headcount": __version__}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            by_package[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+            by_package[name] = "unknown"
+    return by_package
 
 
 def machine() -> dict[str, str | int]:

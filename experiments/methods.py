@@ -45,10 +45,10 @@ def forecast_record(
     """
     copy = _seeded(estimator, seed)
     start = time.perf_counter()
-    with listening() as heard:
+    with listening() as notes:
         outcome = _outcome(copy, pilot, classes)
     seconds = round(time.perf_counter() - start, 4)
-    return outcome | {"notes": sorted(set(heard)), "seconds": seconds}
+    return outcome | {"notes": sorted(set(notes)), "seconds": seconds}
 
 
 def forecast_records(
@@ -63,13 +63,13 @@ def forecast_records(
     copy: Any = clone(estimator)
     start = time.perf_counter()
     try:
-        with listening() as heard:
+        with listening() as notes:
             outcomes = [_forecasts(fit, classes) for fit in copy.fit_together(pilots, seeds)]
     except HeadcountError:
         pairs = zip(pilots, seeds, strict=True)
         return [forecast_record(estimator, pilot, classes, seed) for pilot, seed in pairs]
     seconds = round((time.perf_counter() - start) / len(pilots), 4)
-    return [outcome | {"notes": sorted(set(heard)), "seconds": seconds} for outcome in outcomes]
+    return [outcome | {"notes": sorted(set(notes)), "seconds": seconds} for outcome in outcomes]
 
 
 def _seeded(estimator: Extrapolator, seed: int) -> Extrapolator:

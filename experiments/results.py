@@ -71,7 +71,7 @@ class Results:
         # Inside a text every line break is escaped, so that only lists of numbers match.
         return re.sub(
             r"\[\n\s+([^\[\]{}\"]*?)\n\s*\]",
-            lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]",
+            lambda match: "[" + re.sub(r"\s+", " ", match[1]) + "]",
             text,
         )
 
@@ -84,8 +84,8 @@ class Results:
         text = self.to_json()
         write_text(table, text + "\n")
         write_atomically(sheet, lambda name: _write_csv(name, self.rows))
-        drawn = draw(self)
-        figures = drawn if isinstance(drawn, Mapping) else dict.fromkeys(ONE_PICTURE, drawn)
+        drawing = draw(self)
+        figures = drawing if isinstance(drawing, Mapping) else dict.fromkeys(ONE_PICTURE, drawing)
         paths = output_files(folder, self.bench, figures)
         for path, figure in zip(paths[len(ENDINGS) :], figures.values(), strict=True):
             write_figure(path, figure, 130)

@@ -36,16 +36,16 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take note of one tag."""
-        held = {name: value for name, value in attrs if value}
-        self.anchors |= {held[name] for name in ("id", "name") if name in held}
-        if tag == "a" and "href" in held:
-            self.links.add(held["href"])
-        if tag == "link" and set(held.get("rel", "").split()) & NOT_FETCHED:
+        attributes = {name: value for name, value in attrs if value}
+        self.anchors |= {attributes[name] for name in ("id", "name") if name in attributes}
+        if tag == "a" and "href" in attributes:
+            self.links.add(attributes["href"])
+        if tag == "link" and set(attributes.get("rel", "").split()) & NOT_FETCHED:
             return
-        for name, value in held.items():
+        for name, value in attributes.items():
             if (tag, name) in FETCHED:
                 parts = value.split(",") if name == "srcset" else [value]
-                self.fetched |= {part.split()[0] for part in parts if part.split()}
+                self.fetched |= {source.split()[0] for source in parts if source.split()}
 
 
 def problems(site: Path) -> list[str]:
@@ -54,17 +54,19 @@ def problems(site: Path) -> list[str]:
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
     if not pages:
         return [f"{site.name}: no pages"]
-    found = []
+    faults = []
     for path, page in pages.items():
         name = path.relative_to(site)
         for target in sorted(page.links | page.fetched):
             fault = _fault(path, target, pages, fetched=target in page.fetched)
             if fault:
-                found.append(f"{name}: {target}: {fault}")
+                faults.append(f"{name}: {target}: {fault}")
     for path in sorted(site.rglob("*.css")):
         outside = FETCHED_BY_STYLE.findall(path.read_text(encoding="utf-8"))
-        found += [f"{path.relative_to(site)}: {target}: fetched from outside" for target in outside]
-    return found
+        faults += [
+            f"{path.relative_to(site)}: {target}: fetched from outside" for target in outside
+        ]
+    return faults
 
 
 def _fault(path: Path, target: str, pages: dict[Path, Page], *, fetched: bool) -> str | None:
@@ -84,9 +86,9 @@ def _fault(path: Path, target: str, pages: dict[Path, Page], *, fetched: bool) -
 
 def main() -> int:
     """Print what is wrong; 1 if anything is."""
-    found = problems(Path(sys.argv[1]))
-    print("\n".join(found) or "Every link leads somewhere, and nothing is fetched from outside.")
-    return 1 if found else 0
+    faults = problems(Path(sys.argv[1]))
+    print("\n".join(faults) or "Every link leads somewhere, and nothing is fetched from outside.")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

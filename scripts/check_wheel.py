@@ -31,19 +31,19 @@ NEEDED = (
 )
 
 
-def problems(held: set[str], sources: set[str]) -> list[str]:
+def problems(files: set[str], sources: set[str]) -> list[str]:
     """Return what is wrong with the files of a wheel, one line each.
 
     Parameters
     ----------
-    held : set of str
+    files : set of str
         Files in the wheel.
     sources : set of str
         Files of the package, as they should be in the wheel.
     """
-    about = {name for name in held if name.split("/")[0].endswith(".dist-info")}
-    missing = sorted((sources | set(NEEDED)) - held)
-    beside = sorted(held - about - sources)
+    about = {name for name in files if name.split("/")[0].endswith(".dist-info")}
+    missing = sorted((sources | set(NEEDED)) - files)
+    beside = sorted(files - about - sources)
     return [f"{name}: missing" for name in missing] + [
         f"{name}: does not belong there" for name in beside
     ]
@@ -51,8 +51,8 @@ def problems(held: set[str], sources: set[str]) -> list[str]:
 
 def source_files() -> set[str]:
     """Return the files of the package, as paths inside a wheel."""
-    found = (path for path in (SOURCES / "headcount").rglob("*") if path.is_file())
-    return {p.relative_to(SOURCES).as_posix() for p in found if "__pycache__" not in p.parts}
+    files = (path for path in (SOURCES / "headcount").rglob("*") if path.is_file())
+    return {p.relative_to(SOURCES).as_posix() for p in files if "__pycache__" not in p.parts}
 
 
 def run_command(environment: Path) -> None:
@@ -75,9 +75,9 @@ def main() -> int:
     for built in (wheel, sdist):
         print(f"{built.name}: {built.stat().st_size / 1e6:.1f} MB")
     with zipfile.ZipFile(wheel) as opened:
-        found = problems(set(opened.namelist()), source_files())
-    if found:
-        print("\n".join(found))
+        faults = problems(set(opened.namelist()), source_files())
+    if faults:
+        print("\n".join(faults))
         return 1
     run_command(environment)
     print("The wheel holds the package and nothing else, and its command runs.")

@@ -162,7 +162,7 @@ STYLE = """
 """
 
 
-def draw(order: list[str], drawn: Edges, steps: list[Step], entered: set[str]) -> str:
+def draw(order: list[str], edges: Edges, steps: list[Step], entered: set[str]) -> str:
     """Return the picture as SVG; `data-` attributes hold what it shows."""
     place = {room: TOP + ROW * row + BOX / 2 for row, room in enumerate(order)}
     height = TOP + ROW * len(order) + 62
@@ -179,7 +179,7 @@ def draw(order: list[str], drawn: Edges, steps: list[Step], entered: set[str]) -
         _note(RIGHT + 8, 75, "the thicker, the more imports."),
     ]
     # Thick lines first, so that thin ones can be seen on them.
-    for (importer, imported), count in sorted(drawn.items(), key=lambda edge: -edge[1]):
+    for (importer, imported), count in sorted(edges.items(), key=lambda edge: -edge[1]):
         parts.append(_edge(importer, imported, count, place))
     for room in order:
         parts += _room(room, place[room], steps, room in entered)
@@ -226,15 +226,15 @@ def _room(room: str, middle: float, steps: list[Step], entered: bool) -> list[st
         f'<text class="what" x="{LEFT + 14}" y="{middle + 14:g}">{escape(WHAT[room])}</text>',
         "</g>",
     ]
-    lines = _lines([(n, name) for n, (at, name) in enumerate(steps, 1) if at == room])
+    lines = _lines([(n, name) for n, (place, name) in enumerate(steps, 1) if place == room])
     for row, line in enumerate(lines):
         y = middle + 4 + LINE * (row - (len(lines) - 1) / 2)
-        said = "\u2003".join(
+        text = "\u2003".join(
             f'<tspan class="number">{number}</tspan> '
             f'<tspan data-step="{number}" data-room="{room}">{escape(name)}</tspan>'
             for number, name in line
         )
-        parts.append(f'<text class="step" x="{LEFT - 12}" y="{y:g}">{said}</text>')
+        parts.append(f'<text class="step" x="{LEFT - 12}" y="{y:g}">{text}</text>')
     return parts
 
 

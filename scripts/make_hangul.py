@@ -79,12 +79,12 @@ Ints = NDArray[np.int64]
 
 def find_font(name: str) -> Path:
     """Find a font file by name, first where Debian puts it, then by asking fontconfig."""
-    found = sorted(Path("/usr/share/fonts").rglob(name))
-    if not found:
-        found = [path for path in fontconfig_files() if path.name == name]
-    if not found:
+    files = sorted(Path("/usr/share/fonts").rglob(name))
+    if not files:
+        files = [path for path in fontconfig_files() if path.name == name]
+    if not files:
         sys.exit(f"The font file {name} is missing; install the Debian package {DEBIAN_PACKAGE}.")
-    return found[0]
+    return files[0]
 
 
 def fontconfig_files() -> list[Path]:
@@ -115,12 +115,12 @@ def draw_syllables(path: Path) -> list[Image.Image]:
     glyphs = [draw(font, chr(FIRST_SYLLABLE + i)) for i in range(N_CLASSES)]
     # U+FFFF is never a character, so it shows what the font draws for a missing one.
     absent = draw(font, "\uffff")
-    seen = {(absent.size, absent.tobytes())}
+    drawings = {(absent.size, absent.tobytes())}
     for i, glyph in enumerate(glyphs):
         key = (glyph.size, glyph.tobytes())
-        if not glyph.width or key in seen:
+        if not glyph.width or key in drawings:
             sys.exit(f"{path.name} has no drawing of its own for U+{FIRST_SYLLABLE + i:04X}.")
-        seen.add(key)
+        drawings.add(key)
     return glyphs
 
 

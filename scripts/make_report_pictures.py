@@ -23,11 +23,11 @@ WIDE, NARROW = 1000, 375
 def write_page(path: Path) -> None:
     """Forecast from the pilot of `headcount demo` and write the report."""
     everything = load_hangul()
-    drawn = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
+    classes = np.random.default_rng(0).choice(everything.class_names, 500, replace=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", headcount.ExtrapolationWarning)
         sizes = [1000, everything.n_classes]
-        headcount.forecast(everything.subset(drawn), classes=sizes).save(path)
+        headcount.forecast(everything.subset(classes), classes=sizes).save(path)
 
 
 def take(browser: Browser, page: Path, name: str, width: int, scheme: str) -> None:

@@ -37,10 +37,10 @@ def main() -> None:
     letters = {
         chr(0xAC00 + i): [f"initial {i // 588}", f"vowel {i // 28}"] for i in range(plain.n_classes)
     }
-    drawn = np.random.default_rng(0).choice(plain.class_names, N_PILOT, replace=False)
+    classes = np.random.default_rng(0).choice(plain.class_names, N_PILOT, replace=False)
     most = plain.n_classes
     for name, whole in (("plain", plain), ("careful", careful)):
-        pilot = whole.subset(drawn)
+        pilot = whole.subset(classes)
         risk = forecast_risk(pilot, letters, most)
         zero_one = forecast_risk(pilot, "zero-one", most)
         true_risk = float(observe_risk(whole, letters).risk(most))

@@ -159,8 +159,10 @@ def sample(room: str, count: int, seed: int) -> list[Mutation]:
         for module in modules
         for place in places(module, (ROOT / module).read_text(encoding="utf-8"))
     ]
-    drawn = random.Random(f"{seed} {room}").sample(range(len(possible)), min(count, len(possible)))
-    return [possible[number].mutate() for number in sorted(drawn)]
+    numbers = random.Random(f"{seed} {room}").sample(
+        range(len(possible)), min(count, len(possible))
+    )
+    return [possible[number].mutate() for number in sorted(numbers)]
 
 
 # -- who judges ---------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ OURS = "headcount"
 def locked() -> list[str]:
     """Return a line for each package; builds of one version are not told apart (2.13.0+cpu)."""
     versions = {
-        one.metadata["Name"].lower().replace("_", "-"): one.version.split("+")[0]
-        for one in distributions()
+        package.metadata["Name"].lower().replace("_", "-"): package.version.split("+")[0]
+        for package in distributions()
     }
     versions.pop(OURS, None)
     return [f"{name}=={version}" for name, version in sorted(versions.items())]

@@ -100,8 +100,8 @@ def gather(records: Sequence[Record]) -> Errors:
 
 
 def _row(record: Record) -> tuple[Floats, ...]:
-    known = errors_of(record)
-    half = 0.5 / known.n_probes
+    uncertainty = errors_of(record)
+    half = 0.5 / uncertainty.n_probes
     value, truth = np.array(record["accuracy"]), np.array(record["truth"])
     estimate = logit(np.clip(value, half, 1 - half))
     plain = estimate - logit(np.clip(truth, SURE, 1 - SURE))
@@ -111,24 +111,24 @@ def _row(record: Record) -> tuple[Floats, ...]:
         estimate,
         estimate - logit(inside),
         np.where(is_open, 0.0, plain),
-        known.bias,
-        known.observed_error,
-        none if known.growth is None else known.growth,
+        uncertainty.bias,
+        uncertainty.observed_error,
+        none if uncertainty.growth is None else uncertainty.growth,
         np.array(record["truth_error"]) / (inside * (1 - inside)),
-        np.log(np.maximum(known.grid / known.n_classes, 1.0)),
-        none if known.stated is None else known.stated,
+        np.log(np.maximum(uncertainty.grid / uncertainty.n_classes, 1.0)),
+        none if uncertainty.stated is None else uncertainty.stated,
     )
 
 
 def _variance(errors: Errors, model: ErrorModel) -> Floats:
     growth = np.where(np.isnan(errors.growth), model.blind_growth * errors.reach, errors.growth)
-    own = (
+    variance = (
         errors.observed**2 * np.exp(model.growth * growth)
         + (model.scale * errors.reach**model.power) ** 2
     )
     has = np.isfinite(errors.stated) & (errors.reach > 0)
-    own = np.where(has, (model.stated * errors.stated) ** 2, own)
-    return np.asarray(own + (model.doubt * errors.bias) ** 2 + errors.truth**2)
+    variance = np.where(has, (model.stated * errors.stated) ** 2, variance)
+    return np.asarray(variance + (model.doubt * errors.bias) ** 2 + errors.truth**2)
 
 
 def free(errors: Errors) -> tuple[str, ...]:
@@ -256,6 +256,6 @@ def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False
         lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")
     quantiles = ", ".join(f"{value:.4g}" for value in model.quantiles)
     # That of a stated error is 1.645 by choice of units.
-    known = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
-    lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{known}", ")"]
+    remark = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
+    lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{remark}", ")"]
     return "\n".join(lines)

@@ -110,10 +110,10 @@ def coverage(
         )
         for repeat in range(count)
     ]  # fmt: skip
-    own = mark(estimator, DRAWN_BY)
+    method_mark = mark(estimator, DRAWN_BY)
     tasks = [
         Task(
-            f"{NAME}/{setting.key}@{setting.mark}/{repeat}/{estimator.alias}@{own}",
+            f"{NAME}/{setting.key}@{setting.mark}/{repeat}/{estimator.alias}@{method_mark}",
             partial(look, setting, repeat, estimator, settings.seed),
         )
         for setting, repeat in pairs
@@ -146,9 +146,9 @@ def _shared_out(settings: Sequence[Setting], total: int) -> list[tuple[Setting, 
 
 def look(setting: Setting, repeat: int, estimator: Extrapolator, seed: int) -> Record:
     """Draw a pilot, forecast from it, and keep what its intervals and the truth are made of."""
-    pilot, known = pilot_and_truth(setting, repeat, seed)
-    own = seed_for(seed, NAME, "back-test", setting.key, repeat)
-    return examined(pilot, estimator, setting.classes, own) | known
+    pilot, truth = pilot_and_truth(setting, repeat, seed)
+    backtest_seed = seed_for(seed, NAME, "back-test", setting.key, repeat)
+    return examined(pilot, estimator, setting.classes, backtest_seed) | truth
 
 
 def judged_rows(

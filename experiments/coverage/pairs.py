@@ -33,16 +33,16 @@ def systems(rng: np.random.Generator, alike: bool) -> Iterator[dict[str, Pilot]]
     n_dims = int(rng.choice([6, 10, 20]))
     spread = rng.uniform(0.08, 0.13) * n_dims**0.75  # some 50% to 90% right among 50 classes
     scale = rng.uniform(0.85, 1.2) if alike else rng.uniform(0.7, 1.4)
-    own = (0.0, 0.25) if alike else (0.7, 0.7)
+    shares = (0.0, 0.25) if alike else (0.7, 0.7)
     similarity = "euclidean" if alike else str(rng.choice(["euclidean", "cosine"]))
     size, per_class = int(rng.choice([50, 100])), int(rng.choice([1, 2]))
     for n_classes, each in ((size, per_class), (TRUTH, 1)):
         centres = _centres(rng, population, (n_classes, 2 * n_dims))
         labels = np.repeat(np.arange(n_classes), each)
-        common, *others = rng.normal(size=(3, len(labels), 2 * n_dims))
+        common, *own_noise = rng.normal(size=(3, len(labels), 2 * n_dims))
         pilots = {}
         for i, name in enumerate("AB"):
-            noise = np.sqrt(1 - own[i] ** 2) * common + own[i] * others[i]
+            noise = np.sqrt(1 - shares[i] ** 2) * common + shares[i] * own_noise[i]
             probes = centres[labels] + spread * (scale if i else 1.0) * noise
             columns = slice(n_dims, None) if i and not alike else slice(n_dims)
             how = similarity if i else "euclidean"

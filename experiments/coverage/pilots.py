@@ -158,11 +158,13 @@ def pilot_and_truth(setting: Setting, repeat: int, seed: int) -> tuple[Pilot, Re
     sets of so many classes are drawn, new ones and ones that hold the pilot's. Of a real set, the
     whole is the population.
     """
-    own = seed_for(seed, NAME, "pilot", setting.key, repeat)
+    pilot_seed = seed_for(seed, NAME, "pilot", setting.key, repeat)
     if setting.world is None:
         whole = _population(setting.file)
-        return whole.pilot(setting.n_classes, own), {"truth": _listed(whole.truth(setting.classes))}
-    rng = np.random.default_rng(own)
+        return whole.pilot(setting.n_classes, pilot_seed), {
+            "truth": _listed(whole.truth(setting.classes))
+        }
+    rng = np.random.default_rng(pilot_seed)
     largest = setting.classes[-1]
     grown = _simulated(setting.world, largest, 2 * PROBES, rng).pilot
     # One half of the probes is the pilot's, the other measures the grown sets.

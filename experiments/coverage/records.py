@@ -94,7 +94,7 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         accuracy = observed_or_forecast(
             classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict
         )
-        known = at_classes(assess(pilot, tested, fitted), classes)
+        uncertainty = at_classes(assess(pilot, tested, fitted), classes)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
     except HeadcountError as error:
@@ -104,7 +104,7 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
     record = {
         "classes": [int(k) for k in classes],
         "accuracy": accuracy.tolist(),
-        "uncertainty": known.to_dict(),
+        "uncertainty": uncertainty.to_dict(),
         "supported": tested.supported,
         "steps": [
             {"ratio": step.ratio, "forecasts": _short(step.forecasts)} for step in tested.steps
@@ -119,17 +119,17 @@ def _short(values: Any) -> list[float]:
     return [rounded(value) for value in values]
 
 
-def at_classes(known: Uncertainty, classes: Sequence[int]) -> Uncertainty:
+def at_classes(uncertainty: Uncertainty, classes: Sequence[int]) -> Uncertainty:
     """Return the same errors on a grid of only some numbers of classes, which it must have."""
-    places = np.searchsorted(known.grid, classes)
-    assert (known.grid[places] == classes).all()
+    places = np.searchsorted(uncertainty.grid, classes)
+    assert (uncertainty.grid[places] == classes).all()
     return replace(
-        known,
-        grid=known.grid[places],
-        observed_error=known.observed_error[places],
-        growth=None if known.growth is None else known.growth[places],
-        bias=known.bias[places],
-        stated=None if known.stated is None else known.stated[places],
+        uncertainty,
+        grid=uncertainty.grid[places],
+        observed_error=uncertainty.observed_error[places],
+        growth=None if uncertainty.growth is None else uncertainty.growth[places],
+        bias=uncertainty.bias[places],
+        stated=None if uncertainty.stated is None else uncertainty.stated[places],
     )
 
 
@@ -137,8 +137,8 @@ def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
     """Return the errors that a record keeps, under a model; by default what is learned now."""
     states = record["uncertainty"]["stated"] is not None
     now = error_model.STATED_MODEL if states else error_model.MODEL
-    known = Uncertainty.from_dict(record["uncertainty"] | {"model": asdict(now)})
-    return known if model is None else known.under(model)
+    uncertainty = Uncertainty.from_dict(record["uncertainty"] | {"model": asdict(now)})
+    return uncertainty if model is None else uncertainty.under(model)
 
 
 def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
@@ -211,15 +211,15 @@ def judge(
     confidence : float
         Nominal share of intervals that hold the truth.
     """
-    known, k, accuracy = errors_of(record, model), record["classes"], record["accuracy"]
-    lower, upper = known.band(accuracy, k, confidence)
+    uncertainty, k, accuracy = errors_of(record, model), record["classes"], record["accuracy"]
+    lower, upper = uncertainty.band(accuracy, k, confidence)
     inside = {}
     for kind, measured in record.get("sets", {}).items():
-        ends = known.band(accuracy, k, confidence, kind, record["set_probes"])
+        ends = uncertainty.band(accuracy, k, confidence, kind, record["set_probes"])
         inside[kind] = (ends[0] <= measured) & (measured <= ends[1])
     return [
         Judged(
-            family, setting, known.n_classes, ratio, accuracy[i], record["truth"][i],
+            family, setting, uncertainty.n_classes, ratio, accuracy[i], record["truth"][i],
             float(lower[i]), float(upper[i]), {kind: bool(inside[kind][i]) for kind in inside},
         )
         for i, ratio in enumerate(ratios)

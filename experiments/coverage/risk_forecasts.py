@@ -53,7 +53,7 @@ def truth() -> np.ndarray:
     )
 
 
-def study(n_classes: int, repeats: int, known: np.ndarray) -> list[dict[str, Any]]:
+def study(n_classes: int, repeats: int, true_risk: np.ndarray) -> list[dict[str, Any]]:
     """Return relative errors of every forecast, and how often the default's interval holds."""
     risks: dict[str, list[Any]] = {"no change": [], **{name: [] for name in FORECASTS}}
     inside = []
@@ -66,17 +66,17 @@ def study(n_classes: int, repeats: int, known: np.ndarray) -> list[dict[str, Any
             risks[name].append(outcome.risk(CLASSES))
             if name == "default":
                 lower, upper = outcome.interval(CLASSES)
-                inside.append((lower <= known) & (known <= upper))
+                inside.append((lower <= true_risk) & (true_risk <= upper))
     rows = []
     for name, values in risks.items():
-        errors = np.array(values) / known - 1
+        errors = np.array(values) / true_risk - 1
         for i in np.flatnonzero(n_classes < CLASSES):
             rows.append(
                 {
                     "pilot_classes": n_classes,
                     "forecast": name,
                     "classes": int(CLASSES[i]),
-                    "truth": round(float(known[i]), 4),
+                    "truth": round(float(true_risk[i]), 4),
                     "relative_bias": round(float(errors[:, i].mean()), 4),
                     "relative_rmse": round(float(np.sqrt(np.mean(errors[:, i] ** 2))), 4),
                     "coverage": round(float(np.mean(inside, axis=0)[i]), 3)
@@ -94,8 +94,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     options = parser.parse_args()
     warnings.simplefilter("ignore", HeadcountWarning)
-    known = truth()
-    rows = [row for size in PILOTS for row in study(size, options.repeats, known)]
+    true_risk = truth()
+    rows = [row for size in PILOTS for row in study(size, options.repeats, true_risk)]
     options.out.mkdir(parents=True, exist_ok=True)
     whole = {
         "about": __doc__,

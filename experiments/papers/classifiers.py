@@ -65,19 +65,19 @@ def read_drawings(path: Path) -> Drawings:
 
     The enrolled template of a class and its probes are all drawings of that class alike.
     """
-    found = existing(path / FILE if path.is_dir() else path)
-    if found.suffix.lower() != ".npz":
-        raise DataError(f"{found.name} is no .npz file of drawings; give {FILE} or its folder.")
-    members = read_npz(found)
+    file = existing(path / FILE if path.is_dir() else path)
+    if file.suffix.lower() != ".npz":
+        raise DataError(f"{file.name} is no .npz file of drawings; give {FILE} or its folder.")
+    members = read_npz(file)
     missing = {"probes", "probe_labels", "gallery"} - members.keys()
     if missing:
-        raise DataError(f"{found.name} does not hold {' and '.join(sorted(missing))}.")
+        raise DataError(f"{file.name} does not hold {' and '.join(sorted(missing))}.")
     gallery, probes = members["gallery"], members["probes"]
     gallery_labels = members.get("gallery_labels", np.arange(len(gallery)))
     vectors = np.vstack([gallery, probes]).astype(np.float64)
     labels = np.concatenate([gallery_labels, members["probe_labels"]])
     if vectors.ndim != 2 or len(labels) != len(vectors) or not np.isfinite(vectors).all():
-        raise DataError(f"{found.name}: vectors and labels do not fit together; write it again.")
+        raise DataError(f"{file.name}: vectors and labels do not fit together; write it again.")
     # One factor for all features and sets, so that what is marginal stays so.
     scale = np.sqrt(vectors.var(axis=0).mean()) or 1.0
     return Drawings(vectors / scale, np.unique(labels, return_inverse=True)[1].astype(np.int64))
@@ -181,8 +181,8 @@ def split(drawings: Drawings, many: int, train: int, seed: int, repeat: int) -> 
     """Draw classes and, in each, training points; the first classes make the smaller sets."""
     rng = np.random.default_rng(seed_for(seed, NAME, "split", repeat))
     trained, tested = [], []
-    drawn = rng.permutation(drawings.classes)[:many]
-    for label in drawn:
+    classes = rng.permutation(drawings.classes)[:many]
+    for label in classes:
         rows = rng.permutation(np.flatnonzero(drawings.labels == label))
         trained.append(rows[:train])
         tested.append(rows[train:])
@@ -199,15 +199,15 @@ def trained_pilot(
     drawings: Drawings, size: int, many: int, train: int, seed: int, name: str, repeat: int
 ) -> Pilot:
     """Train a classifier on the first `size` classes of a repeat; return how its test went."""
-    drawn = split(drawings, many, train, seed, repeat)
-    fit, test = drawn.train_labels < size, drawn.test_labels < size
+    points = split(drawings, many, train, seed, repeat)
+    fit, test = points.train_labels < size, points.test_labels < size
     scores = LEARNERS[name].scores(
-        drawn.train[fit],
-        drawn.train_labels[fit],
-        drawn.test[test],
+        points.train[fit],
+        points.train_labels[fit],
+        points.test[test],
         seed_for(seed, NAME, "train", size, name, repeat),
     )
-    return Pilot.from_scores(scores, drawn.test_labels[test], higher_is_better=True)
+    return Pilot.from_scores(scores, points.test_labels[test], higher_is_better=True)
 
 
 def retrained(
@@ -236,15 +236,15 @@ def forecast_all(
 ) -> Record:
     """Train on few classes: the accuracy there, and what every method forecasts from it."""
     pilot = trained_pilot(drawings, few, many, train, seed, name, repeat)
-    said = {
+    forecasts = {
         method: forecast_record(
             estimator, pilot, [many], seed_for(seed, NAME, "method", name, repeat)
         )
         for method, estimator in methods.items()
     }
     accuracy = float(observe(pilot).accuracy(few))
-    again = any(outcome.get(AGAIN) for outcome in said.values())
-    return {"accuracy": accuracy, "forecasts": said, AGAIN: again}
+    again = any(outcome.get(AGAIN) for outcome in forecasts.values())
+    return {"accuracy": accuracy, "forecasts": forecasts, AGAIN: again}
 
 
 def _check(drawings: Drawings, few: int, many: int, repeats: int, train: int) -> None:
@@ -271,19 +271,19 @@ def _mark(methods: Methods) -> str:
 
 def _row(name: str, method: str, pairs: list[tuple[Record, Record]]) -> dict[str, Any]:
     outcomes = [(truth["accuracy"], pilot["forecasts"][method]) for truth, pilot in pairs]
-    said = [(out["accuracy"][0], truth) for truth, out in outcomes if "accuracy" in out]
+    answers = [(out["accuracy"][0], truth) for truth, out in outcomes if "accuracy" in out]
     refusals = sorted({out["refused"] for _, out in outcomes if "refused" in out})
     return {
         "classifier": name,
         "marginal": LEARNERS[name].marginal,
         "method": method,
         "repeats": len(pairs),
-        "refused": len(pairs) - len(said),
+        "refused": len(pairs) - len(answers),
         "measured": rounded(np.mean([pilot["accuracy"] for _, pilot in pairs])),
         "truth": rounded(np.mean([truth["accuracy"] for truth, _ in pairs])),
         "gap": rounded(np.mean([truth["at_few"] - pilot["accuracy"] for truth, pilot in pairs])),
-        "mean_forecast": rounded(np.mean([value for value, _ in said])) if said else None,
-        **summarised([value - truth for value, truth in said]),
+        "mean_forecast": rounded(np.mean([value for value, _ in answers])) if answers else None,
+        **summarised([value - truth for value, truth in answers]),
         "why_refused": refusals[0] if refusals else "",
     }
 
@@ -295,12 +295,12 @@ def _details(
     truths: dict[tuple[str, int], Record],
     pilots: dict[tuple[str, int], Record],
 ) -> dict[str, Any]:
-    def listed(outcomes: dict[tuple[str, int], Record], name: str, what: str) -> list[float]:
-        return [rounded(outcomes[name, repeat][what]) for repeat in range(repeats)]
+    def listed(outcomes: dict[tuple[str, int], Record], name: str, field: str) -> list[float]:
+        return [rounded(outcomes[name, repeat][field]) for repeat in range(repeats)]
 
     def forecasts(name: str, method: str) -> list[float | None]:
-        said = [pilots[name, repeat]["forecasts"][method] for repeat in range(repeats)]
-        return [rounded(out["accuracy"][0]) if "accuracy" in out else None for out in said]
+        outcomes = [pilots[name, repeat]["forecasts"][method] for repeat in range(repeats)]
+        return [rounded(out["accuracy"][0]) if "accuracy" in out else None for out in outcomes]
 
     return {
         name: {
@@ -338,19 +338,19 @@ def draw(results: Results) -> Any:
 
 
 def _draw_panel(ax: Any, results: Results, name: str, *, labelled: bool) -> None:
-    methods, held = results.options["methods"], results.details[name]
+    methods, details = results.options["methods"], results.details[name]
     few, many = results.options["few"], results.options["many"]
     colour = COLOURS[0] if LEARNERS[name].marginal else COLOURS[1]
     for y, method in enumerate(methods):
-        pairs = zip(held["forecasts"][method], held["truth"], strict=True)
-        errors = [said - truth for said, truth in pairs if said is not None]
+        pairs = zip(details["forecasts"][method], details["truth"], strict=True)
+        errors = [forecast - truth for forecast, truth in pairs if forecast is not None]
         ax.plot(errors, [y] * len(errors), "o", color=colour, markersize=3, alpha=0.4, mew=0)
         if errors:
             ax.plot([float(np.mean(errors))], [y], "|", color=colour, markersize=11, mew=2)
     ax.axvline(0, color=GREY, linewidth=1)
     list_axis(ax, methods, labelled=labelled)
     kind = "marginal" if LEARNERS[name].marginal else "not marginal"
-    before, after = float(np.mean(held["measured"])), float(np.mean(held["truth"]))
+    before, after = float(np.mean(details["measured"])), float(np.mean(details["truth"]))
     ax.set_title(f"{name} ({kind})\n{before:.1%} at {few}, {after:.1%} at {many}", fontsize=9)
     ax.tick_params(labelbottom=True)
     ax.set_xlabel(f"forecast minus accuracy at {many}", fontsize=8)

@@ -50,7 +50,7 @@ CURVE_POINTS = 40
 Floats = NDArray[np.float64]
 Place = tuple[Source, int]
 # What each method said in each place, repeat by repeat.
-Found = dict[Place, dict[str, list[Record]]]
+Answers = dict[Place, dict[str, list[Record]]]
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,12 @@ def cleanex(
     tasks = tasks_by_job(pairs, methods, repeats, settings.seed)
     # All that outcomes depend on is in the keys, so that parts can be run one after another.
     records, run = conduct(NAME, list(tasks.values()), {}, settings)
-    found, truths = _collected(pairs, methods, dict(zip(tasks, records, strict=True)))
-    rows = [_row(place, name, said) for place, held in found.items() for name, said in held.items()]
+    answers, truths = _collected(pairs, methods, dict(zip(tasks, records, strict=True)))
+    rows = [
+        _row(place, name, outcomes)
+        for place, by_method in answers.items()
+        for name, outcomes in by_method.items()
+    ]
     return Results(
         bench=NAME,
         about=_about(wanted, repeats),
@@ -132,10 +136,12 @@ def cleanex(
         rows=rows,
         details={
             "groups": _groups(rows),
-            "notes": sorted({note for r in _records(found) for note in r["notes"]})[:20],
-            "places": [_detail(place, held, truths[place]) for place, held in found.items()],
+            "notes": sorted({note for r in _records(answers) for note in r["notes"]})[:20],
+            "places": [
+                _detail(place, by_method, truths[place]) for place, by_method in answers.items()
+            ],
         },
-        run=run | {"devices": _devices(_records(found))},
+        run=run | {"devices": _devices(_records(answers))},
     )
 
 
@@ -186,8 +192,8 @@ def tasks_by_job(
 def forecast_one(place: Place, estimator: Extrapolator, seed: int, repeat: int) -> Record:
     """Forecast a population from one random pilot, the same for every method."""
     ks = every_k(place[0].n_classes)
-    own = _method_seed(place, repeat, seed)
-    record = forecast_record(estimator, draw_pilot(*place, repeat, seed), ks.tolist(), own)
+    method_seed = _method_seed(place, repeat, seed)
+    record = forecast_record(estimator, draw_pilot(*place, repeat, seed), ks.tolist(), method_seed)
     return with_errors(record, population(place[0], seed).truth(ks))
 
 
@@ -255,13 +261,13 @@ def _short(values: Floats) -> list[float]:
 
 def _collected(
     pairs: Sequence[Place], methods: Methods, records: Mapping[Job, Record]
-) -> tuple[Found, dict[Place, list[float]]]:
+) -> tuple[Answers, dict[Place, list[float]]]:
     """Return outcomes in the order of the tables, and the true curves."""
-    found: Found = {place: {name: [] for name in (*methods, ORACLE)} for place in pairs}
+    answers: Answers = {place: {name: [] for name in (*methods, ORACLE)} for place in pairs}
     # Tasks of one method and place were set up in the order of the repeats.
     for job, record in records.items():
-        found[job.place][job.method] += [record] if job.repeat is not None else record["repeats"]
-    return found, {place: records[Job(place, ORACLE, None)]["truth"] for place in pairs}
+        answers[job.place][job.method] += [record] if job.repeat is not None else record["repeats"]
+    return answers, {place: records[Job(place, ORACLE, None)]["truth"] for place in pairs}
 
 
 def _row(place: Place, method: str, records: Sequence[Record]) -> dict[str, Any]:
@@ -296,11 +302,11 @@ def spread(values: Sequence[float]) -> dict[str, float | None]:
     names = ("rmse", "standard_error", "median", "lower_quartile", "upper_quartile")
     if len(values) == 0:
         return dict.fromkeys(names)
-    held = np.asarray(values, dtype=np.float64)
-    error = held.std(ddof=1) / np.sqrt(len(held)) if len(held) > 1 else None
-    middle, low, high = np.quantile(held, [0.5, 0.25, 0.75])
+    errors = np.asarray(values, dtype=np.float64)
+    error = errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else None
+    middle, low, high = np.quantile(errors, [0.5, 0.25, 0.75])
     return {
-        "rmse": rounded(held.mean()),
+        "rmse": rounded(errors.mean()),
         "standard_error": None if error is None else rounded(error),
         "median": rounded(middle),
         "lower_quartile": rounded(low),
@@ -313,7 +319,7 @@ def _groups(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in GROUP), []).append(row)
-    return [_group(held) for held in groups.values()]
+    return [_group(members) for members in groups.values()]
 
 
 def _group(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -334,7 +340,9 @@ def _group(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _detail(place: Place, held: Mapping[str, list[Record]], truth: list[float]) -> dict[str, Any]:
+def _detail(
+    place: Place, by_method: Mapping[str, list[Record]], truth: list[float]
+) -> dict[str, Any]:
     source, k1 = place
     return {
         **source.columns(),
@@ -343,16 +351,25 @@ def _detail(place: Place, held: Mapping[str, list[Record]], truth: list[float]) 
         "curve_classes": curve_classes(source.n_classes).tolist(),
         "truth": truth,
         "observed_classes": curve_classes(k1).tolist(),
-        "observed": [record["observed"] for record in held[ORACLE]],
-        "rmse": {name: [record.get("rmse") for record in said] for name, said in held.items()},
+        "observed": [record["observed"] for record in by_method[ORACLE]],
+        "rmse": {
+            name: [record.get("rmse") for record in outcomes]
+            for name, outcomes in by_method.items()
+        },
         "curves": {
-            name: [record.get("accuracy") for record in said] for name, said in held.items()
+            name: [record.get("accuracy") for record in outcomes]
+            for name, outcomes in by_method.items()
         },
     }
 
 
-def _records(found: Found) -> list[Record]:
-    return [record for held in found.values() for said in held.values() for record in said]
+def _records(answers: Answers) -> list[Record]:
+    return [
+        record
+        for by_method in answers.values()
+        for records in by_method.values()
+        for record in records
+    ]
 
 
 def _devices(records: Sequence[Record]) -> list[str]:

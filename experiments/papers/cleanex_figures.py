@@ -47,8 +47,8 @@ def pictures(parts: Iterable[str]) -> list[str]:
     >>> pictures(["d3", "faces"])
     ['figure6', 'figure3']
     """
-    held = set(parts)
-    return [name for name, shown in SHOWN.items() if held & set(shown)]
+    wanted = set(parts)
+    return [name for name, shown in SHOWN.items() if wanted & set(shown)]
 
 
 def draw(results: Results) -> dict[str, Any]:
@@ -59,15 +59,15 @@ def draw(results: Results) -> dict[str, Any]:
 def draw_figure(name: str, results: Results) -> Any:
     """Return one of the figures."""
     methods = results.options["methods"]
-    held = [place for place in results.details["places"] if place["experiment"] in SHOWN[name]]
+    places = [place for place in results.details["places"] if place["experiment"] in SHOWN[name]]
     if name == "figure3":
-        return _faces_and_decoding(held, methods)
+        return _faces_and_decoding(places, methods)
     if name in ("figure2", "figure6"):
-        return _box_plots(held, methods)
-    sizes = list(dict.fromkeys(place["k1"] for place in held))
+        return _box_plots(places, methods)
+    sizes = list(dict.fromkeys(place["k1"] for place in places))
     # Figure 4 shows the smallest pilots, figure 5 the largest.
     k1 = min(sizes) if name == "figure4" else max(sizes)
-    return _curves([place for place in held if place["k1"] == k1], methods)
+    return _curves([place for place in places if place["k1"] == k1], methods)
 
 
 def colours(methods: Sequence[str]) -> dict[str, str]:
@@ -89,14 +89,14 @@ def _setting(place: Detail) -> str:
 # -- figures 2 and 6: box plots --------------------------------------------------------------------
 
 
-def _box_plots(held: Sequence[Detail], methods: Sequence[str]) -> Any:
+def _box_plots(places: Sequence[Detail], methods: Sequence[str]) -> Any:
     """Draw the RMSE of every method in every setting, a row of them for each d and k1."""
-    panels = list(dict.fromkeys((place["d"], place["k1"]) for place in held))
+    panels = list(dict.fromkeys((place["d"], place["k1"]) for place in places))
     names = [*methods, ORACLE]
     figure = new_figure(max(8.0, 0.26 * len(names) * 8 + 2), 3.4 * len(panels) + 0.6)
     axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     for ax, (n_dims, k1) in zip(axes, panels, strict=True):
-        mine = [place for place in held if (place["d"], place["k1"]) == (n_dims, k1)]
+        mine = [place for place in places if (place["d"], place["k1"]) == (n_dims, k1)]
         _grouped_boxes(ax, mine, names)
         ax.set_title(f"d = {n_dims}, from {k1:,} to {mine[0]['k2']:,} classes", fontsize=10)
     _legend(figure, names)
@@ -106,8 +106,14 @@ def _box_plots(held: Sequence[Detail], methods: Sequence[str]) -> Any:
 def _grouped_boxes(ax: Any, places: Sequence[Detail], names: Sequence[str]) -> None:
     step = 0.8 / len(names)
     for i, name in enumerate(names):
-        at = [j + (i - (len(names) - 1) / 2) * step for j in range(len(places))]
-        boxes(ax, at, [_values(place, name) for place in places], colours(names)[name], 0.8 * step)
+        positions = [j + (i - (len(names) - 1) / 2) * step for j in range(len(places))]
+        boxes(
+            ax,
+            positions,
+            [_values(place, name) for place in places],
+            colours(names)[name],
+            0.8 * step,
+        )
     for j in range(1, len(places)):
         ax.axvline(j - 0.5, color=GREY, linewidth=0.5, alpha=0.5)
     ax.set_xticks(range(len(places)), [_setting(place) for place in places], fontsize=8)
@@ -161,8 +167,8 @@ def _draw_curves(
     ax.plot(place["curve_classes"], place["truth"], color=TRUTH, linewidth=1.4)
     ax.axvline(place["k1"], color=GREY, linestyle=":", linewidth=1)
     values = _values(place, name)
-    said = f"RMSE {np.mean(values):.3f}" if values else "refused"
-    ax.text(0.04, 0.05, said, transform=ax.transAxes, fontsize=8)
+    text = f"RMSE {np.mean(values):.3f}" if values else "refused"
+    ax.text(0.04, 0.05, text, transform=ax.transAxes, fontsize=8)
     ax.set_ylim(floor, 1 + 0.02 * (1 - floor))
     count_axis(ax)
     ax.xaxis.label.set_fontsize(9)
@@ -207,8 +213,8 @@ def _faces_and_decoding(places: Sequence[Detail], methods: Sequence[str]) -> Any
 
 def _floor(place: Detail, methods: Sequence[str]) -> float:
     """Return a tenth below every curve, so that high accuracies can be read too."""
-    drawn = [place["truth"], *(c for name in methods for c in place["curves"][name] if c)]
-    lowest = min(min(curve) for curve in drawn)
+    curves = [place["truth"], *(c for name in methods for c in place["curves"][name] if c)]
+    lowest = min(min(curve) for curve in curves)
     return max(0.0, float(np.floor(10 * lowest)) / 10)
 
 
@@ -240,4 +246,8 @@ def reference(place: Detail, methods: Sequence[str]) -> str:
 def ratios(place: Detail, name: str, base: str) -> list[float]:
     """Return a method's RMSE over another's, pilot by pilot, where both answered."""
     pairs = zip(place["rmse"][name], place["rmse"][base], strict=True)
-    return [min(one / other, MOST_RATIO) for one, other in pairs if one is not None and other]
+    return [
+        min(rmse / base_rmse, MOST_RATIO)
+        for rmse, base_rmse in pairs
+        if rmse is not None and base_rmse
+    ]

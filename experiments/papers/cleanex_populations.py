@@ -61,8 +61,8 @@ class Source:
     @property
     def name(self) -> str:
         """What random draws and tasks are called by; nothing of where the file is."""
-        held = (self.part, self.n_classes, self.sigma2, self.classes, self.points)
-        return "/".join(str(value) for value in held if value is not None)
+        fields = (self.part, self.n_classes, self.sigma2, self.classes, self.points)
+        return "/".join(str(value) for value in fields if value is not None)
 
     @property
     def key(self) -> str:
@@ -88,22 +88,22 @@ def sources(
     laws: Sequence[str],
 ) -> list[Source]:
     """Return the populations of some parts, in the order of `PARTS`."""
-    found: list[Source] = []
+    populations: list[Source] = []
     for part in PARTS:
         if part not in parts:
             continue
         if part in SIMULATED:
             n_dims = SIMULATED[part]
-            found += [
+            populations += [
                 Source(part, n_classes, n_dims, *setting)
                 for setting in product(SIGMAS[n_dims], laws, laws)
             ]
         elif part == FACES:
             assert faces is not None  # checked with the parts
-            found.append(_faces(faces))
+            populations.append(_faces(faces))
         else:
-            found.append(Source(part, decoding_classes))
-    return found
+            populations.append(Source(part, decoding_classes))
+    return populations
 
 
 def face_file(path: Path) -> Path:
@@ -124,10 +124,10 @@ def chosen_parts(parts: Sequence[str] | None, faces: Path | None) -> list[str]:
 
 
 def places(
-    found: Sequence[Source], pilot_classes: Mapping[str, Sequence[int]]
+    populations: Sequence[Source], pilot_classes: Mapping[str, Sequence[int]]
 ) -> list[tuple[Source, int]]:
     """Return each population with each size of its pilots."""
-    pairs = [(source, k1) for source in found for k1 in pilot_classes[source.part]]
+    pairs = [(source, k1) for source in populations for k1 in pilot_classes[source.part]]
     for source, k1 in pairs:
         if not 2 <= validation.whole_number(k1, "pilot_classes", 2) < source.n_classes:
             raise ParameterError(
@@ -140,11 +140,11 @@ def places(
 @lru_cache(maxsize=2)
 def population(source: Source, seed: int) -> Population:
     """Make the population, or return the one made just before."""
-    own = seed_for(seed, NAME, "population", source.name)
+    population_seed = seed_for(seed, NAME, "population", source.name)
     if source.part == FACES:
         return Population(load(source.file))
     if source.part == DECODING:
-        return simulate.linear_encoding(source.n_classes, random_state=own).population
+        return simulate.linear_encoding(source.n_classes, random_state=population_seed).population
     assert source.n_dims and source.sigma2 and source.classes and source.points
     return simulate.points_around_classes(
         source.n_classes,
@@ -152,14 +152,14 @@ def population(source: Source, seed: int) -> Population:
         sigma2=source.sigma2,
         classes=source.classes,
         points=source.points,
-        random_state=own,
+        random_state=population_seed,
     ).population
 
 
 def draw_pilot(source: Source, k1: int, repeat: int, seed: int) -> Pilot:
     """Return the pilot of k1 random classes that belongs to a repeat."""
-    own = seed_for(seed, NAME, "pilot", source.name, k1, repeat)
-    return population(source, seed).pilot(k1, random_state=own)
+    pilot_seed = seed_for(seed, NAME, "pilot", source.name, k1, repeat)
+    return population(source, seed).pilot(k1, random_state=pilot_seed)
 
 
 def oracle(whole: Pilot, pilot: Pilot, classes: Any) -> NDArray[np.float64]:

@@ -72,9 +72,9 @@ def figure10(
         for sigma, size, i in keyed
     ]
     records, run = conduct(NAME, tasks, {}, settings)
-    found = dict(zip(keyed, records, strict=True))
+    outcomes = dict(zip(keyed, records, strict=True))
     rows = [
-        _row(basis, sigma, size, [found[sigma, size, i] for i in range(repeats)])
+        _row(basis, sigma, size, [outcomes[sigma, size, i] for i in range(repeats)])
         for sigma, size in places
         for basis in BASES
     ]
@@ -91,7 +91,7 @@ def figure10(
         details={
             "classes": list(CURVE),
             "curves": {
-                basis: [found[SIGMA, PILOT, i]["curves"][basis] for i in range(min(repeats, 5))]
+                basis: [outcomes[SIGMA, PILOT, i]["curves"][basis] for i in range(min(repeats, 5))]
                 for basis in BASES
                 if (SIGMA, PILOT) in places
             },
@@ -119,14 +119,14 @@ def simulated(sigma: float, n_classes: int, seed: int) -> Pilot:
 
 def _row(basis: str, sigma: float, size: int, records: list[Record]) -> dict[str, Any]:
     truth = float(IsotropicGaussian(N_DIMS, sigma).accuracy(TARGET))
-    said = [record["curves"][basis][-1] for record in records]
-    summary = summarised([value - truth for value in said])
+    forecasts = [record["curves"][basis][-1] for record in records]
+    summary = summarised([value - truth for value in forecasts])
     return {
         "basis": basis,
         "sigma": sigma,
         "pilot_classes": size,
         "truth": rounded(truth),
-        "mean_forecast": rounded(np.mean(said)),
+        "mean_forecast": rounded(np.mean(forecasts)),
         **summary,
     }
 

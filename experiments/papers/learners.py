@@ -65,9 +65,9 @@ def _quadratic(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
     """
     scores = np.empty((len(test), int(y.max()) + 1))
     for label in range(scores.shape[1]):
-        own = x[y == label]
-        factor = np.linalg.cholesky(ledoit_wolf(own)[0])
-        gap = solve_triangular(factor, (test - own.mean(axis=0)).T, lower=True)
+        members = x[y == label]
+        factor = np.linalg.cholesky(ledoit_wolf(members)[0])
+        gap = solve_triangular(factor, (test - members.mean(axis=0)).T, lower=True)
         scores[:, label] = -0.5 * (gap**2).sum(axis=0) - np.log(np.diag(factor)).sum()
     return scores
 

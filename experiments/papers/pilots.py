@@ -35,12 +35,8 @@ def thinned(pilot: Pilot, probes_per_class: int | None, seed: int) -> Pilot:
 def digest(pilot: Pilot) -> str:
     """Return a mark that differs between pilots with different scores."""
     scores = pilot.true_scores() if pilot.has_scores else None
-    counts = (pilot.losses, pilot.ties, pilot.censored)
-    return str(
-        joblib.hash(
-            (pilot.labels, pilot.class_names, pilot.average, pilot.tie_rule, counts, scores)
-        )
-    )
+    settings = (pilot.labels, pilot.class_names, pilot.average, pilot.tie_rule)
+    return str(joblib.hash((*settings, pilot.losses, pilot.ties, pilot.censored, scores)))
 
 
 def parts_to_run(

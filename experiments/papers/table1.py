@@ -52,7 +52,7 @@ PRINTED = {
 
 
 # What each method said from each size of pilot, repeat by repeat.
-Found = dict[tuple[str, int], list[Record]]
+Answers = dict[tuple[str, int], list[Record]]
 
 
 def table1(
@@ -117,10 +117,10 @@ def table1(
     identity = {"pilot": digest(whole), "probes_per_class": probes_per_class}
     records, run = conduct(NAME, tasks, identity, settings)
     truth = float(observe(whole).accuracy(whole.n_classes))
-    found: Found = {(name, k1): [] for k1 in sizes for name in methods}
+    answers: Answers = {(name, k1): [] for k1 in sizes for name in methods}
     for (name, k1, _), record in zip(places, records, strict=True):
-        found[name, k1].append(record)
-    rows = [_row(name, k1, said, truth) for (name, k1), said in found.items()]
+        answers[name, k1].append(record)
+    rows = [_row(name, k1, outcomes, truth) for (name, k1), outcomes in answers.items()]
     return Results(
         bench=NAME,
         about=(
@@ -141,8 +141,8 @@ def table1(
             "probes_per_class": probes_per_class,
         },
         rows=rows,
-        details=_details(whole, sizes, methods, found, truth),
-        run=run | {"seconds_a_forecast": _seconds(methods, found)},
+        details=_details(whole, sizes, methods, answers, truth),
+        run=run | {"seconds_a_forecast": _seconds(methods, answers)},
     )
 
 
@@ -187,22 +187,22 @@ def _check(
 
 
 def _row(name: str, k1: int, records: list[Record], truth: float) -> dict[str, Any]:
-    said = [record["accuracy"][-1] for record in records if "accuracy" in record]
+    forecasts = [record["accuracy"][-1] for record in records if "accuracy" in record]
     refusals = sorted({record["refused"] for record in records if "refused" in record})
     return {
         "method": name,
         "pilot_classes": k1,
         "repeats": len(records),
-        "refused": len(records) - len(said),
+        "refused": len(records) - len(forecasts),
         "truth": rounded(truth),
-        "mean_forecast": rounded(np.mean(said)) if said else None,
-        **summarised([value - truth for value in said]),
+        "mean_forecast": rounded(np.mean(forecasts)) if forecasts else None,
+        **summarised([value - truth for value in forecasts]),
         "why_refused": refusals[0] if refusals else "",
     }
 
 
 def _details(
-    whole: Pilot, sizes: Sequence[int], methods: Methods, found: Found, truth: float
+    whole: Pilot, sizes: Sequence[int], methods: Methods, answers: Answers, truth: float
 ) -> dict[str, Any]:
     ks = curve_classes(2, whole.n_classes)
     first = [name for name in SHOWN if name in methods] or list(methods)[:1]
@@ -214,15 +214,15 @@ def _details(
             "classes": curve_classes(k1, whole.n_classes),
             "accuracy": [rounded(value) for value in record["accuracy"]],
         }
-        for (name, k1), records in found.items()
+        for (name, k1), records in answers.items()
         for repeat, record in enumerate(records[:CURVES])
         if name in first and "accuracy" in record
     ]
     forecasts = {
-        name: {str(k1): [_last(record) for record in found[name, k1]] for k1 in sizes}
+        name: {str(k1): [_last(record) for record in answers[name, k1]] for k1 in sizes}
         for name in methods
     }
-    notes = {note for records in found.values() for r in records for note in r["notes"]}
+    notes = {note for records in answers.values() for r in records for note in r["notes"]}
     return {
         "truth": rounded(truth),
         "observed": {"classes": ks, "accuracy": observe(whole).accuracy(ks).round(6).tolist()},
@@ -237,10 +237,10 @@ def _last(record: Record) -> float | None:
     return rounded(record["accuracy"][-1]) if "accuracy" in record else None
 
 
-def _seconds(methods: Methods, found: Found) -> dict[str, float]:
+def _seconds(methods: Methods, answers: Answers) -> dict[str, float]:
     return {
         name: round(
-            float(np.mean([r["seconds"] for p in found if p[0] == name for r in found[p]])), 4
+            float(np.mean([r["seconds"] for p in answers if p[0] == name for r in answers[p]])), 4
         )
         for name in methods
     }

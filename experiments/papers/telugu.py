@@ -85,7 +85,7 @@ def score_files(folder: Path) -> list[ScoreFile]:
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder.name}; name the one with telugu_*.npz files.")
     accuracy, neighbours = _truths(folder / TRUTH_FILE)
-    found = []
+    files = []
     for path in sorted(folder.glob("telugu_*.npz")):
         match = re.fullmatch(r"telugu_(\w+)_(\d+)", path.stem)
         if match is None:
@@ -96,20 +96,20 @@ def score_files(folder: Path) -> list[ScoreFile]:
         if votes is not None and size > 0:
             truth = neighbours.get(f"{int(votes[1]) * CLASSES / size:g}")
         if size < CLASSES:
-            found.append(ScoreFile(path, classifier, size, truth))
-    if not found:
+            files.append(ScoreFile(path, classifier, size, truth))
+    if not files:
         raise DataError(f"the folder {folder.name} holds no telugu_*.npz file; check the folder.")
-    return sorted(found, key=lambda file: (file.n_classes, file.classifier))
+    return sorted(files, key=lambda file: (file.n_classes, file.classifier))
 
 
 def _truths(path: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     try:
-        held = json.loads(read_text(existing(path)))
+        document = json.loads(read_text(existing(path)))
         accuracy = {
             str(name): {str(k): float(value) for k, value in values.items()}
-            for name, values in held["accuracy"].items()
+            for name, values in document["accuracy"].items()
         }
-        neighbours = {str(n): float(v) for n, v in held.get(f"knn_{CLASSES}", {}).items()}
+        neighbours = {str(n): float(v) for n, v in document.get(f"knn_{CLASSES}", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
@@ -180,9 +180,9 @@ def telugu(folder: Path, settings: Settings, *, methods: Methods | None = None) 
 
 
 def _ours(file: ScoreFile, measured: float, name: str, record: Record) -> dict[str, Any]:
-    said = record["accuracy"][0] if "accuracy" in record else None
+    forecast = record["accuracy"][0] if "accuracy" in record else None
     return _entry(
-        "headcount", file.classifier, file.n_classes, name, measured, said, file.truth,
+        "headcount", file.classifier, file.n_classes, name, measured, forecast, file.truth,
         record.get("refused", ""),
     )  # fmt: skip
 
@@ -247,8 +247,8 @@ def draw(results: Results) -> Any:
 def _names(results: Results, size: int) -> list[tuple[str, str]]:
     """Methods of ours, then those printed for this size."""
     rows = [row for row in results.rows if row["pilot_classes"] == size]
-    seen = dict.fromkeys((row["source"], row["method"]) for row in rows)
-    return sorted(seen, key=lambda name: (name[0] != "headcount", name[0]))
+    names = dict.fromkeys((row["source"], row["method"]) for row in rows)
+    return sorted(names, key=lambda name: (name[0] != "headcount", name[0]))
 
 
 def _draw_panel(

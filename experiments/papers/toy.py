@@ -73,12 +73,12 @@ def toy(settings: Settings, *, repeats: int = 20_000) -> Results:
 
 
 def _sampled(k: int, repeats: int, seed: int) -> Record:
-    found = BivariateNormal(RHO).sample_label_sets(k, repeats, seed_for(seed, NAME, k))
+    accuracies = BivariateNormal(RHO).sample_label_sets(k, repeats, seed_for(seed, NAME, k))
     levels = np.linspace(0.02, 0.98, 49)
     return {
-        "mean": rounded(found.mean()),
-        "error": rounded(found.std(ddof=1) / np.sqrt(repeats)),
-        "quantiles": [rounded(value) for value in np.quantile(found, levels)],
+        "mean": rounded(accuracies.mean()),
+        "error": rounded(accuracies.std(ddof=1) / np.sqrt(repeats)),
+        "quantiles": [rounded(value) for value in np.quantile(accuracies, levels)],
     }
 
 

@@ -186,21 +186,23 @@ def draw(
 
     Examples
     --------
-    >>> drawn = draw(1, family="clustered", n_classes=200)
-    >>> drawn.n_classes, drawn.population, drawn == draw(1, family="clustered", n_classes=200)
+    >>> problem = draw(1, family="clustered", n_classes=200)
+    >>> problem.n_classes, problem.population, problem == draw(1, family="clustered", n_classes=200)
     (200, 'clustered', True)
     """
     seed = validation.whole_number(seed, "seed", 0)
     rng = np.random.default_rng([seed, 0])
     shares = {name: share for name, share in SHARES.items() if not moderate or name != SPARSE}
-    drawn = str(rng.choice(list(shares), p=np.array(list(shares.values())) / sum(shares.values())))
+    random_family = str(
+        rng.choice(list(shares), p=np.array(list(shares.values())) / sum(shares.values()))
+    )
     sizes = (round(_log_uniform(rng, 20, 600)), int(_log_uniform(rng, 1, 11)))
-    family = drawn if family is None else validation.choice(family, "family", FAMILIES)
-    given = (n_classes, probes_per_class)
+    family = random_family if family is None else validation.choice(family, "family", FAMILIES)
+    overrides = (n_classes, probes_per_class)
     names = (("n_classes", 2), ("probes_per_class", 1))
     n_classes, probes_per_class = (
         size if value is None else validation.whole_number(value, *name)
-        for size, value, name in zip(sizes, given, names, strict=True)
+        for size, value, name in zip(sizes, overrides, names, strict=True)
     )
     # Separate streams, so that one family's choices do not shift another's.
     parts = [np.random.default_rng([seed, 1, stream]) for stream in range(4)]
@@ -294,16 +296,16 @@ def _character(rng: np.random.Generator, family: str, chosen: dict[str, Any]) ->
     """Draw what marks the family, over what was drawn for any."""
     base = str(rng.choice(POPULATIONS, p=(0.5, 0.2, 0.15, 0.15)))
     population = family if family in POPULATIONS else base
-    made: dict[str, Any] = {"population": population}
+    character: dict[str, Any] = {"population": population}
     if family != "parts" and (population == "clustered" or family == "tree"):
-        made |= {
+        character |= {
             "population": "clustered",
             "n_groups": round(_log_uniform(rng, 3, 200)),
             "within": round(_log_uniform(rng, 0.02, 0.7), 4),
             "skew": _sometimes(rng, 0.4, 0.2, 1.2),
         }
     elif family == "parts":
-        made |= {
+        character |= {
             "population": "normal",
             "n_parts": int(rng.integers(2, 7)),
             "n_letters": round(_log_uniform(rng, 3, 40)),
@@ -311,7 +313,7 @@ def _character(rng: np.random.Generator, family: str, chosen: dict[str, Any]) ->
             "skew": _sometimes(rng, 0.6, 0.2, 1.2),
             "n_dims": max(chosen["n_dims"], 4),
         }
-    return made | _marks(rng, family, chosen)
+    return character | _marks(rng, family, chosen)
 
 
 def _marks(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -96,9 +96,9 @@ def _class_scale(draws: Draws, n: int) -> Any:
     scale = _uneven(draws, "class_spread", n)
     hard = draws.where("hard_share")
     if hard:
-        part = draws.some(hard)
-        chosen = part.uniform(n, 1) < part.column("hard_share")
-        scale[hard] *= torch_module().where(chosen, part.column("hard_factor"), 1.0)
+        subset = draws.some(hard)
+        chosen = subset.uniform(n, 1) < subset.column("hard_share")
+        scale[hard] *= torch_module().where(chosen, subset.column("hard_factor"), 1.0)
     return scale
 
 
@@ -108,8 +108,8 @@ def _uneven(draws: Draws, spread: str, n: int) -> Any:
     factor = torch.ones(len(draws.problems), n, 1, device=draws.device)
     rows = draws.where(spread)
     if rows:
-        part = draws.some(rows)
-        factor[rows] = torch.exp(part.column(spread) * part.normal(n, 1))
+        subset = draws.some(rows)
+        factor[rows] = torch.exp(subset.column(spread) * subset.normal(n, 1))
     return factor
 
 
@@ -120,17 +120,18 @@ def _gallery(draws: Draws, shared: World, n: int) -> Any:
     torch = torch_module()
     rows = worlds.best_rows(draws.problems[0])
     level = [
-        one.gallery_noise / (one.gallery_rows if one.gallery_rule == "mean" else 1) ** 0.5
-        if one.gallery_rows
+        problem.gallery_noise
+        / (problem.gallery_rows if problem.gallery_rule == "mean" else 1) ** 0.5
+        if problem.gallery_rows
         else 0.0
-        for one in draws.problems
+        for problem in draws.problems
     ]
     scale = torch.tensor(level, device=draws.device)[:, None, None] * shared.noise_axes
     noisy = draws.where("gallery_rows")
-    made = torch.zeros(rows, len(level), n, draws.width, device=draws.device)
+    noise = torch.zeros(rows, len(level), n, draws.width, device=draws.device)
     for row in range(rows):
-        made[row, noisy] = draws.some(noisy).normal(n) * scale[noisy]
-    return made
+        noise[row, noisy] = draws.some(noisy).normal(n) * scale[noisy]
+    return noise
 
 
 def _bias(draws: Draws, n: int) -> Any:
@@ -139,11 +140,11 @@ def _bias(draws: Draws, n: int) -> Any:
     torch = torch_module()
     bias = torch.zeros(len(draws.problems), n, 1, device=draws.device)
     if biased:
-        part = draws.some(biased)
-        normal = part.normal(n, 1)
+        subset = draws.some(biased)
+        normal = subset.normal(n, 1)
         skewed = torch.exp(normal) - 1.6487  # mean of the first
-        own = torch.where(part.column("hub_skewed") > 0, skewed / 2.1612, normal)
-        bias[biased] = part.column("hub_spread") * own
+        own = torch.where(subset.column("hub_skewed") > 0, skewed / 2.1612, normal)
+        bias[biased] = subset.column("hub_spread") * own
     return bias
 
 
@@ -156,12 +157,12 @@ def _nuisance(draws: Draws, n: int, *, unit: bool) -> Any:
     noisy = draws.where("score_noise")
     if not noisy:
         return None
-    part = draws.some(noisy)
-    made = part.normal(n, NUISANCES)
+    subset = draws.some(noisy)
+    vectors = subset.normal(n, NUISANCES)
     if unit:
-        made = part.column("score_noise") * made / made.norm(dim=2, keepdim=True)
+        vectors = subset.column("score_noise") * vectors / vectors.norm(dim=2, keepdim=True)
     out = torch_module().zeros(len(draws.problems), n, NUISANCES, device=draws.device)
-    out[noisy] = made
+    out[noisy] = vectors
     return out
 
 
@@ -171,11 +172,11 @@ def _strangers(draws: Draws, shared: World, n: int) -> tuple[Any, Any]:
     if not rows:
         return None, None
     torch = torch_module()
-    part = draws.some(rows)
+    subset = draws.some(rows)
     shape = (len(draws.problems), n)
     strange = torch.zeros(*shape, 1, dtype=torch.bool, device=draws.device)
     instead = torch.zeros(*shape, draws.width, device=draws.device)
-    strange[rows] = part.uniform(n, 1) < part.column("impossible_share")
+    strange[rows] = subset.uniform(n, 1) < subset.column("impossible_share")
     wrong = [row for row in rows if draws.problems[row].impossible_kind == "mislabelled"]
     if wrong:
         instead[wrong] = worlds.centres(draws.some(wrong), worlds.some(shared, wrong), n)

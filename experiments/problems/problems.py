@@ -154,10 +154,10 @@ def realise(
 
     Examples
     --------
-    >>> made = realise(draw(3, family="normal", n_classes=50), n_truth=1000)
-    >>> tuple(made.scores.shape) == (50 * made.problem.probes_per_class, 50)
+    >>> realisation = realise(draw(3, family="normal", n_classes=50), n_truth=1000)
+    >>> tuple(realisation.scores.shape) == (50 * realisation.problem.probes_per_class, 50)
     True
-    >>> bool(made.truth(50) > made.truth(1000))
+    >>> bool(realisation.truth(50) > realisation.truth(1000))
     True
     """
     return realise_many([problem], device, n_truth, **options)[0]
@@ -200,12 +200,14 @@ def realise_many(
             f"class, but have {len(sizes)} sizes."
         )
     place = torch.device(device)
-    made: dict[int, Realisation] = {}
+    realisations: dict[int, Realisation] = {}
     with torch.no_grad():
         for rows in batches_of(problems, n_truth + n_probes, place.type):
             batch = [problems[row] for row in rows]
-            made |= zip(rows, _realised(batch, place, n_truth, n_probes, oracle), strict=True)
-    return [made[row] for row in range(len(problems))]
+            realisations |= zip(
+                rows, _realised(batch, place, n_truth, n_probes, oracle), strict=True
+            )
+    return [realisations[row] for row in range(len(problems))]
 
 
 def to_pilot(realisation: Realisation) -> Any:
@@ -252,21 +254,21 @@ def _realised(
     labels = torch.arange(size, device=device).repeat_interleave(per_class)
     pilot = Draws(problems, "pilot", device)
     classes, probes, own, square = _sides(pilot, shared, how, level, size, labels)
-    made = scoring.products(how, own, classes)
-    scores = scoring.shown(how, made, square, probes)
+    raw_scores = scoring.products(how, own, classes)
+    scores = scoring.shown(how, raw_scores, square, probes)
     fresh = Draws(problems, "truth", device)
     truth_labels = torch.arange(n_probes, device=device) % n_truth
     rivals, _, others, _ = _sides(fresh, shared, how, level, n_truth, truth_labels)
     truth = scoring.count(how, others, rivals, labels=truth_labels)
-    known: tuple[Any, Any] = (None, None)
+    oracle_counts: tuple[Any, Any] = (None, None)
     if oracle:
-        true = made.gather(2, labels[None, :, None].expand(len(problems), -1, 1))[..., 0]
-        known = scoring.count(how, own, rivals, true=true)
+        true = raw_scores.gather(2, labels[None, :, None].expand(len(problems), -1, 1))[..., 0]
+        oracle_counts = scoring.count(how, own, rivals, true=true)
     levels = level[:, 0, 0]
     return [
         Realisation(
             problem, levels[row], scores[row], labels, n_truth,
-            *(None if part is None else part[row] for part in (*truth, *known)),
+            *(None if counts is None else counts[row] for counts in (*truth, *oracle_counts)),
         )
         for row, problem in enumerate(problems)
     ]  # fmt: skip
@@ -317,8 +319,8 @@ def _calibrated(problems: list[Problem], shared: World, device: Any) -> tuple[sc
         right = scoring.accuracies(losses, None, TRIAL_CLASSES - 1, [size]).mean(dim=(1, 2))
         easy = (right > target)[:, None, None]
         low, high = torch.where(easy, middle, low), torch.where(easy, high, middle)
-    given = [np.nan if problem.noise is None else problem.noise for problem in problems]
-    fixed = torch.tensor(given, dtype=torch.float32, device=device)[:, None, None]
+    noises = [np.nan if problem.noise is None else problem.noise for problem in problems]
+    fixed = torch.tensor(noises, dtype=torch.float32, device=device)[:, None, None]
     level = torch.where(fixed.isnan(), low.exp(), fixed)
     return scoring.rule(draws, _unit(unit, level)), level
 

@@ -105,9 +105,9 @@ def probe_side(how: Rule, vectors: Any, probes: Probes) -> Any:
     else:
         square = vectors.square().sum(dim=2, keepdim=True)
         scaled = vectors * square.clamp(min=1e-20) ** (-how.probe_power / 2)
-    one = torch.ones_like(vectors[..., :1])
+    ones = torch.ones_like(vectors[..., :1])
     noise = [] if probes.nuisance is None else [probes.nuisance]
-    return torch.cat([scaled, one, *noise], dim=2)
+    return torch.cat([scaled, ones, *noise], dim=2)
 
 
 def products(how: Rule, probes: Any, classes: list[Any]) -> Any:
@@ -136,19 +136,19 @@ def count(
     losses, ties = [], []
     for start in range(0, n_probes, size):
         block = slice(start, start + size)
-        made = products(how, probes[:, block], classes)
+        raw_scores = products(how, probes[:, block], classes)
         if labels is None:
             own = true[:, block, None]
         else:
-            own = made.gather(2, labels[None, block, None].expand(n_problems, -1, 1))
+            own = raw_scores.gather(2, labels[None, block, None].expand(n_problems, -1, 1))
         if how.step is not None:
             # Halves of a step tell equal from unequal whatever round-off does.
-            gap = torch.round((made - own) / how.step)
+            gap = torch.round((raw_scores - own) / how.step)
             ties.append((gap == 0).sum(dim=2))
             losses.append((gap > 0).sum(dim=2))
         else:
             # Ones and zeros as floats: sums of these are exact and much the fastest on a CPU.
-            losses.append(made.gt_(own).sum(dim=2).long())
+            losses.append(raw_scores.gt_(own).sum(dim=2).long())
     total = torch.cat(losses, dim=1)
     if how.step is None:
         return total, None
@@ -161,22 +161,22 @@ def soft_losses(how: Rule, probes: Any, classes: list[Any], labels: Any) -> Any:
     A noise level found from these does not jump with round-off, as one found from counts does, and
     so does not depend on what a problem is batched with.
     """
-    made = products(replace(how, step=None), probes, classes)
-    own = made.gather(2, labels[None, :, None].expand(len(made), -1, 1))
-    part = made.sub_(own).div_(SOFT * how.unit).add_(0.5).clamp_(0, 1)
-    return part.sum(dim=2) - 0.5  # less the own class
+    raw_scores = products(replace(how, step=None), probes, classes)
+    own = raw_scores.gather(2, labels[None, :, None].expand(len(raw_scores), -1, 1))
+    fractions = raw_scores.sub_(own).div_(SOFT * how.unit).add_(0.5).clamp_(0, 1)
+    return fractions.sum(dim=2) - 0.5  # less the own class
 
 
-def shown(how: Rule, made: Any, square: Any, probes: Probes) -> Any:
+def shown(how: Rule, raw_scores: Any, square: Any, probes: Probes) -> Any:
     """Return the scores an experimenter sees: an increasing function of each probe's own.
 
     Distances are taken of a number kept above zero, since bias and noise can make the square
     negative.
     """
-    out = made.clone()
+    out = raw_scores.clone()
     for name in set(how.scores) & set(DISTANCES):
         rows = [row for row, own in enumerate(how.scores) if own == name]
-        squared = square[rows] - made[rows]
+        squared = square[rows] - raw_scores[rows]
         if name != "squared":
             squared = _above_zero(squared, 1e-3 * how.unit[rows])
             squared = squared.sqrt() if name == "euclidean" else squared.log()
@@ -199,9 +199,9 @@ def _warped(how: Rule, scores: Any) -> Any:
     exponent = rate * own / spread.clamp(min=1e-12)
     exponent = exponent - exponent.amax(dim=2, keepdim=True)
     # Where some scores are very far off, less: none may become zero, which would tie them.
-    made = torch.exp(exponent * (RANGE / -exponent.amin(dim=(1, 2), keepdim=True)).clamp(max=1))
+    warped = torch.exp(exponent * (RANGE / -exponent.amin(dim=(1, 2), keepdim=True)).clamp(max=1))
     out = scores.clone()
-    out[rows] = torch.where(rate > 0, made, -made)
+    out[rows] = torch.where(rate > 0, warped, -warped)
     return out
 
 

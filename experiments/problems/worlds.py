@@ -54,11 +54,11 @@ class Draws:
 
     def some(self, rows: Sequence[int]) -> Draws:
         """Return the draws of some of the problems, which go on from the same generators."""
-        part = object.__new__(Draws)
-        part.problems = tuple(self.problems[row] for row in rows)
-        part.device, part.width = self.device, self.width
-        part._generators = [self._generators[row] for row in rows]
-        return part
+        subset = object.__new__(Draws)
+        subset.problems = tuple(self.problems[row] for row in rows)
+        subset.device, subset.width = self.device, self.width
+        subset._generators = [self._generators[row] for row in rows]
+        return subset
 
     def column(self, name: str) -> Any:
         """Return a number of each problem, shaped to multiply tensors of all problems."""
@@ -138,8 +138,8 @@ def world(draws: Draws) -> World:
         noises[row, 0, : len(values)] = tilted / tilted.sum()
     torch = torch_module()
     axes, noise_axes = (
-        torch.tensor(np.sqrt(part), dtype=torch.float32, device=draws.device)
-        for part in (variances, noises)
+        torch.tensor(np.sqrt(variance), dtype=torch.float32, device=draws.device)
+        for variance in (variances, noises)
     )
     shape = kind(draws.problems[0])
     if shape != "round":
@@ -154,8 +154,8 @@ def world(draws: Draws) -> World:
     most = max(problem.n_twins for problem in draws.problems)
     places = torch.zeros(len(draws.problems), most, draws.width, device=draws.device)
     for n_twins, rows in draws.some(twins).kinds("n_twins"):
-        part = [twins[row] for row in rows]
-        places[part, :n_twins] = _centres(draws.some(part), some(shared, part), n_twins)
+        members = [twins[row] for row in rows]
+        places[members, :n_twins] = _centres(draws.some(members), some(shared, members), n_twins)
     return World(shape, axes, noise_axes, centres, sizes, letters, letter_sizes, places)
 
 
@@ -213,18 +213,18 @@ def _groups(draws: Draws, axes: Any) -> tuple[Any, Any]:
     shape = (len(counts), max(counts), draws.width)
     centres = torch_module().zeros(shape, device=draws.device)
     for row in grouped:
-        part = draws.some([row])
+        subset = draws.some([row])
         levels = draws.problems[row].branching or (counts[row],)
-        made, nodes = part.normal(levels[0])[0], levels[0]
+        points, nodes = subset.normal(levels[0])[0], levels[0]
         for branches in levels[1:]:
             nodes *= branches
-            made = made.repeat_interleave(branches, dim=0) + part.normal(nodes)[0]
-        centres[row, :nodes] = made / math.sqrt(len(levels))
+            points = points.repeat_interleave(branches, dim=0) + subset.normal(nodes)[0]
+        centres[row, :nodes] = points / math.sqrt(len(levels))
     return centres * axes, _zipf(draws, counts)
 
 
 def _clustered(draws: Draws) -> list[int]:
-    return [row for row, one in enumerate(draws.problems) if one.population == "clustered"]
+    return [row for row, problem in enumerate(draws.problems) if problem.population == "clustered"]
 
 
 def _letters(draws: Draws, axes: Any) -> tuple[Any, Any]:
@@ -288,9 +288,9 @@ def coordinates(draws: Draws, n: int, which: str, tails: str) -> Any:
     """Draw coordinates of variance one, each problem from its own law."""
     out = torch_module().zeros(len(draws.problems), n, draws.width, device=draws.device)
     for name, rows in draws.kinds(which):
-        part = draws.some(rows)
+        subset = draws.some(rows)
         plain = "normal" if name == "clustered" else name
-        out[rows] = law(part, n, plain, part.column(tails))
+        out[rows] = law(subset, n, plain, subset.column(tails))
     return out
 
 
@@ -299,12 +299,12 @@ def centres(draws: Draws, shared: World, n: int) -> Any:
     own = _centres(draws, shared, n)
     twins = draws.where("twin_share")
     if twins:
-        part = draws.some(twins)
-        place = (part.uniform(n, 1) * part.column("n_twins")).long()
-        gap = part.column("twin_gap")
+        subset = draws.some(twins)
+        place = (subset.uniform(n, 1) * subset.column("n_twins")).long()
+        gap = subset.column("twin_gap")
         there = shared.places[twins].gather(1, place.expand(-1, -1, draws.width))
         moved = (there + gap * own[twins]) / (1 + gap**2).sqrt()
-        chosen = part.uniform(n, 1) < part.column("twin_share")
+        chosen = subset.uniform(n, 1) < subset.column("twin_share")
         own[twins] = torch_module().where(chosen, moved, own[twins])
     return own
 
@@ -313,19 +313,19 @@ def _centres(draws: Draws, shared: World, n: int) -> Any:
     out = coordinates(draws, n, "population", "tail") * shared.axes
     grouped = _clustered(draws)
     if grouped:
-        part = draws.some(grouped)
-        group = _chosen(shared.sizes[grouped], part.uniform(n, 1))
+        subset = draws.some(grouped)
+        group = _chosen(shared.sizes[grouped], subset.uniform(n, 1))
         around = shared.centres[grouped].gather(1, group.expand(-1, -1, draws.width))
-        within = part.column("within")
+        within = subset.column("within")
         out[grouped] = (1 - within).sqrt() * around + within.sqrt() * out[grouped]
     for row in draws.where("n_parts"):
         out[row] = _coded(draws.some([row]), some(shared, [row]), out[row], n)
     spread = draws.where("radius_spread")
     if spread:
-        part = draws.some(spread)
-        level = part.column("radius_spread")
+        subset = draws.some(spread)
+        level = subset.column("radius_spread")
         # Divided so that the mean square stays as it was.
-        out[spread] *= torch_module().exp(level * part.normal(n, 1) - level**2)
+        out[spread] *= torch_module().exp(level * subset.normal(n, 1) - level**2)
     return out
 
 

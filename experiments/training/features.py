@@ -50,7 +50,7 @@ def gather(scores: Any, labels: Any, per_class: int, n_members: int) -> Batch:
         _gathered(scores[first : first + size], labels, per_class, n_members)
         for first in range(0, len(scores), size)
     ]
-    return Batch(*(torch.cat(part) for part in zip(*parts, strict=True)))
+    return Batch(*(torch.cat(pieces) for pieces in zip(*parts, strict=True)))
 
 
 def _gathered(scores: Any, labels: Any, per_class: int, n_members: int) -> tuple[Any, Any, Any]:

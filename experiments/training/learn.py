@@ -109,14 +109,14 @@ def draw_group(
 
 def paper(n_classes: int, repeats: int, per_class: int = 10) -> list[Problem]:
     """Return the settings of paper 001, each several times."""
-    made = []
+    settings = []
     for setting, (n_dims, sigma2, classes, points) in enumerate(PAPER):
         for repeat in range(repeats):
             seed = JUDGED_SEED * 1000 + 1000 * setting + repeat
             plain = problems.draw(
                 seed, family=PLAIN, n_classes=n_classes, probes_per_class=per_class
             )
-            made.append(
+            settings.append(
                 replace(
                     plain,
                     n_dims=n_dims,
@@ -126,7 +126,7 @@ def paper(n_classes: int, repeats: int, per_class: int = 10) -> list[Problem]:
                     score="euclidean",
                 )
             )
-    return made
+    return settings
 
 
 def make_group(
@@ -207,8 +207,8 @@ def generate(
             break
         path = folder / f"train_{number:06d}.pt"
         if not path.exists():
-            made = draw_group(number, count, moderate=moderate)
-            _write(make_group(made, sizes(number)[2], device), path)
+            batch = draw_group(number, count, moderate=moderate)
+            _write(make_group(batch, sizes(number)[2], device), path)
         done += 1
         if done == 1:
             print(f"part {part}: first group after {time.perf_counter() - begun:.1f} s", flush=True)
@@ -228,12 +228,12 @@ def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
         if name.startswith("paper"):
             n_classes = int(name.removeprefix("paper"))
             few = max(1, count // (12 if n_classes == 100 else 24))
-            made, members = paper(n_classes, few), n_classes
+            batch, members = paper(n_classes, few), n_classes
         else:
             family = name if name in problems.HELD_OUT else None
             number = JUDGED_SEED + place
-            made, members = draw_group(number, count, family), sizes(number)[2]
-        group = make_group(made, members, device, truth_probes=16384 if count == GROUP else None)
+            batch, members = draw_group(number, count, family), sizes(number)[2]
+        group = make_group(batch, members, device, truth_probes=16384 if count == GROUP else None)
         _write(group, path)
 
 
@@ -259,7 +259,7 @@ def judge_network(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[
         for name, group in groups.items():
             forecasts = [_forecasts(net, group, first) for first in range(0, len(group.base), 32)]
             forecast, spread, alone = (
-                torch.cat(part).double() for part in zip(*forecasts, strict=True)
+                torch.cat(pieces).double() for pieces in zip(*forecasts, strict=True)
             )
             own = (weight.to(group.known.device) * group.known).double()
             own = own / own.sum()
@@ -324,10 +324,10 @@ def run_training(
         print(f"seed {seed} {time.perf_counter() - begun:.0f} s", json.dumps(
             {name: {k: round(v, 4) for k, v in row.items()} for name, row in errors.items()}
         ), flush=True)  # fmt: skip
-        held = network.weights(net)
+        arrays = network.weights(net)
         if limits is not None:
-            held["limits"] = np.array(LIMITS[limits], dtype=np.float32)
-        np.savez(out / f"network{seed}.npz", **held)
+            arrays["limits"] = np.array(LIMITS[limits], dtype=np.float32)
+        np.savez(out / f"network{seed}.npz", **arrays)
 
     net = network.train(
         groups,

@@ -64,8 +64,8 @@ class Group:
     @classmethod
     def read(cls, path: Path, device: Any) -> Group:
         """Read what `experiments.training.learn` wrote."""
-        held = torch_module().load(path, map_location=device, weights_only=True)
-        return cls(**held)
+        tensors = torch_module().load(path, map_location=device, weights_only=True)
+        return cls(**tensors)
 
     @property
     def n_probes(self) -> int:
@@ -174,8 +174,8 @@ def standards(groups: Sequence[Group]) -> dict[str, Any]:
         values_by_name[f"{name}_mean"] = values.mean(dim=0)
         values_by_name[f"{name}_spread"] = values.std(dim=0).clamp(min=0.05)
     # The flag whether there are scores is kept as it is.
-    for name, at in (("probe", N_LOSSES - 1), ("whole", N_GLOBALS - 1)):
-        values_by_name[f"{name}_mean"][at], values_by_name[f"{name}_spread"][at] = 0.0, 1.0
+    for name, column in (("probe", N_LOSSES - 1), ("whole", N_GLOBALS - 1)):
+        values_by_name[f"{name}_mean"][column], values_by_name[f"{name}_spread"][column] = 0.0, 1.0
     return values_by_name
 
 
@@ -220,7 +220,7 @@ def objective(net: Any, batch: Sequence[Shown], bare: Sequence[bool]) -> tuple[A
     total = (error + SMALL).sqrt().mean()
     total = total + PROBE_PART * _single(chances, batch, sizes, emphasis)
     total = total + SPREAD_PART * _unlikely(forecast, log_spread, truth, known)
-    bend = (forecast - torch.cat([part[2] for part in parts])).diff(dim=1).diff(dim=1)
+    bend = (forecast - torch.cat([inputs[2] for inputs in parts])).diff(dim=1).diff(dim=1)
     return total + BEND_PART * bend.square().mean(), error.detach().sqrt()
 
 

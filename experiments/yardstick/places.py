@@ -232,8 +232,8 @@ def case(place: Place, repeat: int, seed: int) -> Case:
         pilot_seed = seed_for(seed, NAME, "pilot", place.part, place.family, place.k1, repeat)
         pilot = whole.pilot(place.k1, random_state=pilot_seed)
     ks = np.arange(2, place.k2 + 1)
-    known = populations.oracle(whole.whole, pilot, ks)
-    return Case(pilot, ks, np.ones(len(ks)), whole.truth(ks), known)
+    oracle = populations.oracle(whole.whole, pilot, ks)
+    return Case(pilot, ks, np.ones(len(ks)), whole.truth(ks), oracle)
 
 
 def problem_seed(place: Place, repeat: int, seed: int) -> int:

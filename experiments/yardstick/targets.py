@@ -114,11 +114,11 @@ class Paired:
 
     def tails(self) -> tuple[float, float, float]:
         """Return a high quantile over all pilots: of the default, the rival and the oracle."""
-        ours, theirs, known = (
+        ours, theirs, floor = (
             float(np.quantile(np.concatenate(values), TAIL))
             for values in (self.auto, self.rival, self.oracle)
         )
-        return ours, theirs, known
+        return ours, theirs, floor
 
 
 def paired(strata: Iterable[Stratum], *names: str) -> Paired:
@@ -318,9 +318,9 @@ def _tail_row(target: str, most: float, strata: Sequence[Stratum]) -> Row:
     both = paired(strata, *CLEANEX)
     if not both.n:
         return _unknown(target, most)
-    ours, theirs, known = both.tails()
+    ours, theirs, floor = both.tails()
     against = f"{_named(both)}: {ours:.4f} / {theirs:.4f}"
-    return _measured_row(target, most, ours / theirs, known / theirs, against, both, strata)
+    return _measured_row(target, most, ours / theirs, floor / theirs, against, both, strata)
 
 
 def _family_row(target: str, rows: Sequence[Row]) -> Row:

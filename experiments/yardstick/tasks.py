@@ -72,26 +72,29 @@ def tasks(
 
 def forecast_one(place: Place, estimator: Extrapolator, repeat: int, seed: int) -> Record:
     """Forecast from one pilot."""
-    asked_case = case(place, repeat, seed)
+    pilot_case = case(place, repeat, seed)
     record = forecast_record(
-        estimator, asked_case.pilot, asked_case.ks.tolist(), _method_seed(place, repeat, seed)
+        estimator, pilot_case.pilot, pilot_case.ks.tolist(), _method_seed(place, repeat, seed)
     )
-    return with_errors(record, asked_case)
+    return with_errors(record, pilot_case)
 
 
 def forecast_all(place: Place, estimator: Extrapolator, pilots: int, seed: int) -> Record:
     """Forecast from all pilots of a place, by a method that takes them at once."""
     cases = [case(place, repeat, seed) for repeat in range(pilots)]
     seeds = [_method_seed(place, repeat, seed) for repeat in range(pilots)]
-    if len({tuple(known.ks) for known in cases}) > 1:  # problems of several sizes
+    if len({tuple(pilot_case.ks) for pilot_case in cases}) > 1:  # problems of several sizes
         pairs = zip(cases, seeds, strict=True)
         answers = [
-            forecast_record(estimator, known.pilot, known.ks.tolist(), own) for known, own in pairs
+            forecast_record(estimator, pilot_case.pilot, pilot_case.ks.tolist(), method_seed)
+            for pilot_case, method_seed in pairs
         ]
     else:
-        together = [known.pilot for known in cases]
+        together = [pilot_case.pilot for pilot_case in cases]
         answers = forecast_records(estimator, together, cases[0].ks.tolist(), seeds)
-    records = [with_errors(answer, known) for answer, known in zip(answers, cases, strict=True)]
+    records = [
+        with_errors(answer, pilot_case) for answer, pilot_case in zip(answers, cases, strict=True)
+    ]
     return {"repeats": records, AGAIN: any(record.get(AGAIN, False) for record in records)}
 
 
@@ -99,20 +102,20 @@ def look_up(place: Place, seed: int) -> Record:
     """Return what an oracle would say from each pilot."""
     records = []
     for repeat in range(place.pilots):
-        asked_case = case(place, repeat, seed)
-        record = {"accuracy": asked_case.oracle, "notes": [], "seconds": None}
-        size = {"k1": asked_case.pilot.n_classes, "probes": asked_case.pilot.n_probes}
-        records.append(with_errors(record, asked_case) | size)
+        pilot_case = case(place, repeat, seed)
+        record = {"accuracy": pilot_case.oracle, "notes": [], "seconds": None}
+        size = {"k1": pilot_case.pilot.n_classes, "probes": pilot_case.pilot.n_probes}
+        records.append(with_errors(record, pilot_case) | size)
     return {"repeats": records}
 
 
-def with_errors(record: Record, asked_case: Case) -> Record:
+def with_errors(record: Record, pilot_case: Case) -> Record:
     """Return an answer's errors in place of the answer."""
-    rest = {name: value for name, value in record.items() if name != "accuracy"}
+    details = {name: value for name, value in record.items() if name != "accuracy"}
     if "accuracy" not in record:
-        return rest
-    last = float(record["accuracy"][-1] - asked_case.truth[-1])
-    return rest | {"rmse": rounded(asked_case.rmse(record["accuracy"])), "error": rounded(last)}
+        return details
+    last = float(record["accuracy"][-1] - pilot_case.truth[-1])
+    return details | {"rmse": rounded(pilot_case.rmse(record["accuracy"])), "error": rounded(last)}
 
 
 def _method_seed(place: Place, repeat: int, seed: int) -> int:

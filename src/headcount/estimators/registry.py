@@ -159,16 +159,16 @@ def _from_name(name: str, random_state: int | None) -> Extrapolator:
         base, rest = f"{base}:{rest[0]}", rest[1:]
     else:
         raise _unknown(base)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for text in rest:
         option, value = _option(kind, base, text)
-        if option in given:
+        if option in options:
             raise ParameterError(f"method {name} has option {option!r} twice; give it once.")
-        given[option] = value
+        options[option] = value
     if random_state is not None and "random_state" in _options(kind):
-        given = {"random_state": random_state} | given
+        options = {"random_state": random_state} | options
     try:
-        return kind(**given)
+        return kind(**options)
     except TypeError as error:
         raise ParameterError(f"method {name} cannot be made: {_one_line(error)}.") from error
 
@@ -204,7 +204,7 @@ def _options(kind: type[Extrapolator]) -> Mapping[str, inspect.Parameter]:
 def _own_class(module: str, name: str) -> type[Extrapolator]:
     """Import a class of the user's own; the current folder is looked into last."""
     whole = f"{module}:{name}"
-    if not all(part.isidentifier() for part in (*module.split("."), name)):
+    if not all(word.isidentifier() for word in (*module.split("."), name)):
         raise _unknown(whole)
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # for good: workers of a back-test must find it, too

@@ -248,9 +248,11 @@ class Regression(_MomentRegression):
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         k, target, share = self._rows(pilot)
-        given = self.bandwidth
+        bandwidth = self.bandwidth
         self.bandwidth_ = (
-            self._choose(pilot) if given is None else validation.positive(given, "bandwidth")
+            self._choose(pilot)
+            if bandwidth is None
+            else validation.positive(bandwidth, "bandwidth")
         )
         if not 0.02 <= self.bandwidth_ <= 5:
             raise ParameterError(
@@ -298,8 +300,8 @@ class Regression(_MomentRegression):
 def _thinned(pilot: Pilot, rng: np.random.Generator) -> Pilot:
     """Return half as many probes, drawn anew, against a random half of their rivals."""
     table, half = pilot.table(), pilot.n_classes // 2
-    drawn = rng.multinomial(max(1, pilot.n_probes // 2), table.weights / table.weights.sum())
-    losses = np.repeat(table.losses, drawn)
+    repeats = rng.multinomial(max(1, pilot.n_probes // 2), table.weights / table.weights.sum())
+    losses = np.repeat(table.losses, repeats)
     if table.n_rivals < 10**9:
         lost = rng.hypergeometric(losses, table.n_rivals - losses, half - 1)
     else:  # beyond what the generator takes, drawing with replacement is the same

@@ -68,9 +68,9 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 def write_figure(path: str | os.PathLike[str], figure: Any, dpi: int) -> None:
     """Write a matplotlib figure, as what the name ends in."""
     # Drawn first: on a full disk matplotlib would stumble over what it has half written.
-    drawn = io.BytesIO()
-    figure.savefig(drawn, dpi=dpi, format=Path(path).suffix[1:].lower())
-    write_bytes(path, drawn.getvalue())
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=dpi, format=Path(path).suffix[1:].lower())
+    write_bytes(path, picture.getvalue())
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -89,14 +89,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return what will be written to: where links lead, unless that is no place in a folder."""
-    given = Path(path)
-    if _is_stream(given):
-        return given
-    target = Path(os.path.realpath(given))
+    named = Path(path)
+    if _is_stream(named):
+        return named
+    target = Path(os.path.realpath(named))
     if os.path.isdir(target):
-        raise DataError(f"{given.name} is a folder; name a file to write to.")
+        raise DataError(f"{named.name} is a folder; name a file to write to.")
     if os.path.islink(target):
-        raise DataError(f"{given.name} is a link that leads back to itself; name another file.")
+        raise DataError(f"{named.name} is a link that leads back to itself; name another file.")
     if not target.parent.is_dir():
         raise DataError(
             f"there is no folder {target.parent.name} for {target.name}; make it first."

@@ -322,9 +322,9 @@ class Nouns:
         return {"noun": self.noun, "probe_noun": self.probe_noun}
 
     @classmethod
-    def from_dict(cls, held: Mapping[str, Any] | None) -> Nouns:
+    def from_dict(cls, fields: Mapping[str, Any] | None) -> Nouns:
         """Return what `to_dict` wrote; our own where nothing was written."""
-        return cls() if held is None else cls.of(held["noun"], held["probe_noun"])
+        return cls() if fields is None else cls.of(fields["noun"], fields["probe_noun"])
 
     @property
     def noun(self) -> str:
@@ -343,8 +343,8 @@ class Nouns:
         """
         if self == OURS:
             return text
-        kept = "|".join(re.escape(name) for name in sorted(keep, key=len, reverse=True) if name)
-        alone = ALONE if not kept else rf"{ALONE}|(?P<kept>{kept})"
+        names = "|".join(re.escape(name) for name in sorted(keep, key=len, reverse=True) if name)
+        alone = ALONE if not names else rf"{ALONE}|(?P<kept>{names})"
         return re.sub(rf"{alone}|(?i:{IN_TEXT})", self._replace, text)
 
     def _replace(self, match: re.Match[str]) -> str:
@@ -372,8 +372,8 @@ def speaking(nouns: Nouns, keep: Iterable[str] = ()) -> Iterator[None]:
 
     Names of files and the like are left alone if they are in `keep`.
     """
-    kept = tuple(keep)
-    token = phrasing.set(lambda text: nouns.rename(text, kept))
+    names = tuple(keep)
+    token = phrasing.set(lambda text: nouns.rename(text, names))
     try:
         yield
     except HeadcountError as error:
@@ -405,8 +405,8 @@ def _noun(text: str, name: str, usual: tuple[str, ...]) -> tuple[str, str]:
                 f"{option} holds a word that headcount itself uses for something, {word!r}; "
                 "choose another."
             )
-    one, many = words if len(words) == 2 else (words[0], _plural(words[0]))
-    return one, many
+    singular, plural = words if len(words) == 2 else (words[0], _plural(words[0]))
+    return singular, plural
 
 
 def _plural(noun: str) -> str:

@@ -61,7 +61,7 @@ def started(sizes: Sequence[int], seeds: Sequence[int], device: Any) -> list[Any
     Both are uniform within 1 / sqrt(inputs) of zero, as torch starts its linear layers.
     """
     torch = torch_module()
-    drawn = []
+    by_seed = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(seed % 2**63)
         parts = []
@@ -69,8 +69,8 @@ def started(sizes: Sequence[int], seeds: Sequence[int], device: Any) -> list[Any
             for rows in (inputs, 1):
                 draw = 2 * torch.rand(rows, outputs, generator=generator) - 1
                 parts.append(draw / math.sqrt(inputs))
-        drawn.append(parts)
-    return [torch.stack(parts).to(device) for parts in zip(*drawn, strict=True)]
+        by_seed.append(parts)
+    return [torch.stack(parts).to(device) for parts in zip(*by_seed, strict=True)]
 
 
 def logits(parameters: Sequence[Any], rows: Any, basis: Any = None) -> Any:
