@@ -32,7 +32,7 @@ WHAT = {
     "support": "tools that know nothing of pilots",
     "counting": "who scores above the true class",
     "pilot": "what was measured",
-    "metrics": "chances for a set of rivals",
+    "metrics": "what is forecast: accuracy, top-m",
     "curves": "exact up to K; the law of U",
     "simulate": "pilots with known truth",
     "datasets": "the bundled data",
@@ -96,7 +96,7 @@ def walk() -> tuple[list[Step], set[str]]:
         if room is None or event not in ("call", "return"):
             return
         entered.add(room)
-        name = frame.f_code.co_qualname.removesuffix(".__init__")
+        name = frame.f_code.co_qualname.removesuffix(".__init__").removesuffix(".__post_init__")
         crosses = room not in TOOLS and room != _calling_room(frame)
         if event == "call" and crosses and not looking_back and "<" not in name:
             steps[room, name] = None
