@@ -328,6 +328,11 @@ def test_places_of_the_best_wrong_class_among_two_and_among_all():
         assert hypergeometric.sum_over_places(values, rest, k) == values @ expected
 
 
+def test_a_single_class_has_no_places():
+    hypergeometric.fill_place_chances(1, 1, np.empty(0))
+    assert hypergeometric.sum_over_places(np.empty(0), np.empty(0), 1) == 0.0
+
+
 def test_a_sum_over_places_may_end_where_nothing_is_left():
     values = np.concatenate([[1.0], np.zeros(10)])
     rest = values[::-1].cumsum()[::-1].copy()

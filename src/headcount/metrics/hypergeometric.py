@@ -206,6 +206,9 @@ def fill_place_chances(k, n_classes, chances):
     It is drawn, and unbeaten by the classes at the places before it: as many losses among the
     others, of which k - 2 are drawn.
     """
+    if k < 2:  # also among a single class
+        chances[:] = 0.0
+        return
     chance = (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         chances[place] = chance
@@ -216,6 +219,8 @@ def fill_place_chances(k, n_classes, chances):
 def sum_over_places(values, rest, k):
     """Sum values times the chances of `fill_place_chances`; `rest[j]` is the sum of values[j:]."""
     n_classes = len(values) + 1
+    if k < 2:
+        return 0.0
     total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         if chance * rest[place] <= 1e-18 * total:  # chances fall, so no more than this is left
