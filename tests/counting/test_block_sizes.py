@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from headcount.counting import source_of_embeddings, source_of_scores
+from headcount.counting.tiles import Tiles
 from headcount.support.workers import watching
 
 CLASSES = 9
@@ -106,3 +107,20 @@ def test_wide_rows_of_a_matrix_are_counted_and_listed_few_at_a_time(block_bytes)
     assert pieces_of("Counting", source.count) == 20
     losses, ties = source.count()
     assert pieces_of("Listing rivals", lambda: source.beats(losses, ties)) == 20
+
+
+def test_a_block_takes_64_mib_unless_said_otherwise():
+    scores = np.broadcast_to(np.int8(0), (100, 2**17))  # a row of them as float64 takes one
+    source = source_of_scores(scores, np.zeros(100, np.int64), True)
+    assert next(source.blocks())[0] == slice(0, 64)
+
+
+def test_a_tile_has_1024_gallery_rows_unless_classes_have_more():
+    assert Tiles(singles(2048)).columns == [(0, 1024), (1024, 2048)]
+    assert Tiles(singles(1025)).columns == [(0, 1024), (1024, 1025)]
+
+
+def singles(n_rows):
+    """One gallery row a class."""
+    gallery = np.random.default_rng(0).normal(size=(n_rows, 2))
+    return source_of_embeddings(gallery[:3], np.arange(3), "dot", gallery, np.arange(n_rows))
