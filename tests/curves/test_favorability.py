@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from headcount import Favorability, ParameterError
+from headcount.curves.favorability import ROUND_OFF
 from headcount.metrics import Top
 
 laws = st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=6).map(
@@ -250,3 +251,48 @@ def test_a_law_reads_well():
     assert repr(law) == "Favorability(1,001 nodes, two-class accuracy 0.500)"
     assert law.reversed_auc == pytest.approx(0.5)
     assert law.asymptote == pytest.approx(1 / 1001)
+
+
+@pytest.mark.parametrize(
+    "p, w", [([], []), ([[0.1]], [[1.0]]), ([0.1], [[1.0]]), ([0.1, 0.2], [1.0]), (0.1, 1.0)]
+)
+def test_nodes_and_weights_are_two_lists_of_one_length(p, w):
+    with pytest.raises(ParameterError, match="two lists of the same length"):
+        Favorability(p, w)
+
+
+def test_the_ends_of_the_range_are_nodes_and_what_lies_outside_is_not():
+    assert Favorability([0.0, 1.0], [1, 0]).p.tolist() == [0]
+    assert Favorability([0.0, 1.0], [1, 1]).p.tolist() == [0, 1]
+    for p in (-1e-12, 1 + 1e-12, math.nan):
+        with pytest.raises(ParameterError, match="between 0 and 1"):
+            Favorability([p], [1.0])
+    for w in ([0.0, 0.0], [1.0, -0.5], [1.0, math.inf], [1.0, math.nan]):
+        with pytest.raises(ParameterError, match="not all zero"):
+            Favorability([0.1, 0.2], w)
+
+
+@pytest.mark.parametrize("total", [0.75, 1 + 1e-11, 1.5, 12.0])
+def test_any_other_sum_of_weights_is_scaled_to_one(total):
+    law = Favorability([0.1, 0.5], [total / 3, total * 2 / 3])
+    np.testing.assert_allclose(law.weights, [1 / 3, 2 / 3], rtol=1e-15)
+
+
+def test_a_share_of_a_law_is_never_past_one():
+    rng = np.random.default_rng(1)
+    for size in range(2, 60):
+        law = Favorability(rng.uniform(size=size), rng.uniform(size=size))
+        assert float(law.cdf(1.0)) <= 1 and float(law.cdf(1.0)) == pytest.approx(1)
+        assert float(law.quantile(1.0)) == 1 - law.p[0]
+
+
+def test_a_value_equal_to_what_counts_as_the_target_reaches_it():
+    law = Favorability([0.2], [1.0])
+    for k in (2, 3, 5, 6, 9):
+        least = float(law.accuracy(k))
+        target = least + ROUND_OFF
+        while target - ROUND_OFF < least:
+            target = math.nextafter(target, 1)
+        assert target - ROUND_OFF == least
+        assert law.capacity(target) == k
+        assert law.capacity(math.nextafter(target + 1e-15, 1)) == k - 1

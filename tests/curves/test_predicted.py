@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from headcount import DataError, ParameterError, UnsupportedError
+from headcount.curves.favorability import ROUND_OFF
 from headcount.curves.predicted import PredictedCurve
 from headcount.metrics import Top
 
@@ -103,3 +104,27 @@ def test_the_ends_of_the_range_are_allowed_and_nothing_can_be_changed():
     for array in (curve.classes, curve.values):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.5
+
+
+def test_after_its_first_fall_a_curve_may_stay_high_for_long():
+    curve = PredictedCurve([1, 2, 3, 100, 1000], [1.0, 0.5, 0.9, 0.9, 0.1])
+    assert curve.capacity(0.85) == 1
+    assert curve.capacity(0.5) == pytest.approx(100 * 10**0.5, abs=1)
+
+
+def test_a_value_equal_to_what_counts_as_the_target_reaches_it():
+    least = 0.5
+    target = least + ROUND_OFF
+    while target - ROUND_OFF < least:
+        target = math.nextafter(target, 1)
+    assert target - ROUND_OFF == least
+    assert PredictedCurve([1, 4, 9], [1.0, least, 0.25]).capacity(target) == 4
+    assert PredictedCurve([1, 4, 9], [1.0, least, least]).capacity(target) == math.inf
+
+
+def test_the_ladder_has_its_ends_and_no_rung_twice():
+    classes = PredictedCurve.sample(lambda k: 1 / k, 1500).classes
+    assert classes[:1000].tolist() == list(range(1, 1001))
+    assert 1500 in classes and classes[-1] == 1e15
+    # Past a thousand, 2,000 rungs in equal steps of log k up to 1e15 leave four fifths.
+    assert len(classes) == 1000 + 1 + sum(k > 1000 for k in np.geomspace(1, 1e15, 2000).round())

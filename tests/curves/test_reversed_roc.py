@@ -379,3 +379,24 @@ def test_an_area_past_one_by_round_off_is_one():
         assert (
             reversed_roc(Pilot.from_losses([0] * n, 5, labels=[i % 3 for i in range(n)])).auc <= 1
         )
+
+
+def test_a_share_past_one_by_round_off_is_one_and_none_is_negative():
+    rng = np.random.default_rng(2)
+    for n in range(1, 60):
+        losses = rng.integers(0, 3, n)
+        ties = rng.integers(0, 3, n)
+        curve = reversed_roc(Pilot.from_losses(losses, 8, ties=ties, labels=np.arange(n) % 3))
+        values = curve.average(np.linspace(0, 1, 50))
+        assert values.min() >= 0 and values[-1] == pytest.approx(1) and values.max() <= 1
+    late = reversed_roc(Pilot.from_losses([2, 3], 5))
+    assert late.average([0.0, 0.1, 0.5]).tolist() == [0, 0, 0]
+
+
+def test_a_rise_ends_where_it_is_said_to():
+    curve = reversed_roc(Pilot.from_losses([1, 2], 9, ties=[3, 0]))
+    assert curve.probe(0, [0.125, 0.25, 0.5, 0.5 + 1e-9]).tolist() == pytest.approx(
+        [0, 1 / 3, 1, 1]
+    )
+    assert curve.probe(1, [0.25, 0.25 + 1e-9]).tolist() == [0, 1]
+    assert curve.limits == (curve, curve) and curve.bounds(0.3)[0] == curve.bounds(0.3)[1]

@@ -328,6 +328,11 @@ def test_places_of_the_best_wrong_class_among_two_and_among_all():
         assert hypergeometric.sum_over_places(values, rest, k) == values @ expected
 
 
+def test_a_single_class_has_no_places():
+    hypergeometric.fill_place_chances(1, 1, np.empty(0))
+    assert hypergeometric.sum_over_places(np.empty(0), np.empty(0), 1) == 0.0
+
+
 def test_a_sum_over_places_may_end_where_nothing_is_left():
     values = np.concatenate([[1.0], np.zeros(10)])
     rest = values[::-1].cumsum()[::-1].copy()
@@ -339,3 +344,13 @@ def test_a_sum_over_places_may_end_where_nothing_is_left():
     hypergeometric.fill_place_chances(3, 8, places)
     assert places[5] > 0 and places[6] == 0
     assert hypergeometric.sum_over_places(values, rest, 3) == near(values @ places, 1e-15)
+
+
+@pytest.mark.parametrize("n", [*range(1, 41), 100, 1000])
+def test_stirling_errors_have_all_digits(n):
+    with localcontext(prec=60):
+        twice_pi = Decimal("6.283185307179586476925286766559005768394338798750211641949889")
+        n = Decimal(n)
+        series = (n + Decimal("0.5")) * n.ln() - n + twice_pi.ln() / 2
+        error = Decimal(math.factorial(int(n))).ln() - series
+    assert hypergeometric._stirling_error(float(n)) == pytest.approx(float(error), rel=0, abs=2e-16)

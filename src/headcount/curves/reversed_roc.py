@@ -195,7 +195,7 @@ class _Segments(NamedTuple):
         place = np.searchsorted(self.knots, rates, side="left") - 1
         start = np.maximum(place, 0)
         value = self.after[start] + self.slope[start] * (rates - self.knots[start])
-        return np.asarray(np.clip(np.where(place < 0, 0.0, value), 0.0, 1.0))
+        return np.asarray(np.where(place < 0, 0.0, np.clip(value, 0.0, 1.0)))
 
 
 def _segments(low: Floats, high: Floats, weights: Floats) -> _Segments:

@@ -88,7 +88,7 @@ def log_mass(j, n, losses, m):
     """Log chance that exactly j of the m rivals drawn are among the `losses` that beat."""
     if j < 0 or j > losses or j > m or m - j > n - losses:
         return -np.inf
-    if m == 0 or m == n or losses == 0 or losses == n:
+    if losses == 0 or losses == n:
         return 0.0
     p, q = m / n, (n - m) / n
     return (
@@ -113,18 +113,17 @@ def chance_unbeaten(losses, weights, n, m):
     """
     # Millions of small and equal terms would round the same way; Kahan's sum keeps the rest.
     total = rounded_off = chance = 0.0
-    previous, since = -1, 0
+    previous = fresh = -9  # so that the first one is computed afresh
     for i in range(len(losses)):
         goal = losses[i]
         if goal > n - m:
             break
-        if previous < 0 or goal - previous > 8 or since > 256:
+        if goal - previous > 8 or previous - fresh > 256:
             chance = np.exp(log_mass(0, n, goal, m))
-            since = 0
+            fresh = goal
         else:
             for lost in range(previous, goal):
                 chance = _with_one_more_loss(chance, lost, n, m)
-            since += goal - previous
         previous = goal
         term = weights[i] * chance - rounded_off
         raised = total + term
@@ -140,13 +139,14 @@ def chance_within(losses, n, m, top):
     """Chance that fewer than `top` of m rivals beat the probe."""
     if top - 1 >= min(losses, m):
         return 1.0
-    if top - 1 < m - (n - losses):
+    fewest = m - (n - losses)
+    if top - 1 < fewest:
         return 0.0
     mode = int((m + 1.0) * (losses + 1.0) / (n + 2.0))
-    peak = max(min(top - 1, mode), m - (n - losses))
+    peak = max(min(top - 1, mode), fewest)
     mass = np.exp(log_mass(peak, n, losses, m))
     total, term, j = mass, mass, peak
-    while j > 0 and term > 1e-18 * total:
+    while term > 1e-18 * total:  # to no loss at the most, where the factor is zero
         term *= (j * float(n - losses - m + j)) / ((losses - j + 1.0) * (m - j + 1.0))
         total += term
         j -= 1
@@ -206,6 +206,9 @@ def fill_place_chances(k, n_classes, chances):
     It is drawn, and unbeaten by the classes at the places before it: as many losses among the
     others, of which k - 2 are drawn.
     """
+    if k < 2:  # also among a single class
+        chances[:] = 0.0
+        return
     chance = (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         chances[place] = chance
@@ -216,6 +219,8 @@ def fill_place_chances(k, n_classes, chances):
 def sum_over_places(values, rest, k):
     """Sum values times the chances of `fill_place_chances`; `rest[j]` is the sum of values[j:]."""
     n_classes = len(values) + 1
+    if k < 2:
+        return 0.0
     total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
         if chance * rest[place] <= 1e-18 * total:  # chances fall, so no more than this is left
