@@ -64,8 +64,8 @@ def metric_error(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
     >>> metric_error(pilot, [2, 50]).round(3).tolist()
     [0.002, 0.043]
     """
-    variance = np.diag(metric_covariance(pilot, k, metric))
-    return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(k))
+    variance = np.diag(metric_covariance(pilot, k, metric))  # sums of squares
+    return np.asarray(np.sqrt(variance)).reshape(np.shape(k))
 
 
 def asymptotic_error(
