@@ -300,10 +300,9 @@ def sup_error(
     if largest > EVERY:
         n_points = int(200 * np.log10(largest / EVERY)) + 2
         k = np.append(k, np.geomspace(EVERY, largest, n_points).round())
-    worst, step = 0.0, max(1, 4_000_000 // max(1, len(gap)))
-    for start in range(0, len(k), step):
-        worst = max(worst, float(np.abs(moments(k[start : start + step]) @ gap).max()))
-    return worst
+    step = max(1, 4_000_000 // max(1, len(gap)))
+    parts = (k[start : start + step] for start in range(0, len(k), step))
+    return max(float(np.abs(moments(part) @ gap).max()) for part in parts)
 
 
 def sup_error_bound(difference: Any, bound: float = 1.0) -> tuple[float, float]:
