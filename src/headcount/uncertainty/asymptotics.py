@@ -64,8 +64,8 @@ def metric_error(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
     >>> metric_error(pilot, [2, 50]).round(3).tolist()
     [0.002, 0.043]
     """
-    variance = np.diag(metric_covariance(pilot, k, metric))
-    return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(k))
+    variance = np.diag(metric_covariance(pilot, k, metric))  # sums of squares
+    return np.asarray(np.sqrt(variance)).reshape(np.shape(k))
 
 
 def asymptotic_error(
@@ -300,10 +300,9 @@ def sup_error(
     if largest > EVERY:
         n_points = int(200 * np.log10(largest / EVERY)) + 2
         k = np.append(k, np.geomspace(EVERY, largest, n_points).round())
-    worst, step = 0.0, max(1, 4_000_000 // max(1, len(gap)))
-    for start in range(0, len(k), step):
-        worst = max(worst, float(np.abs(moments(k[start : start + step]) @ gap).max()))
-    return worst
+    step = max(1, 4_000_000 // max(1, len(gap)))
+    parts = (k[start : start + step] for start in range(0, len(k), step))
+    return max(float(np.abs(moments(part) @ gap).max()) for part in parts)
 
 
 def sup_error_bound(difference: Any, bound: float = 1.0) -> tuple[float, float]:

@@ -449,7 +449,7 @@ def hide_classes(
     fitted: bool,
     repeats: int | None = None,
     tolerance: float = TOLERANCE,
-    random_state: int = 0,
+    random_state: int,
     n_jobs: int | None = None,
 ) -> tuple[Backtest, Subsamples]:
     """Return a back-test without its coverage, and the refits it rests on.

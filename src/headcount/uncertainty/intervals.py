@@ -295,8 +295,7 @@ class Uncertainty:
         if self.stated is None:
             shape = self.model.scale * self._reach**self.model.power
         else:
-            variance = (self.model.stated * self.stated) ** 2 - self.sampling_error**2
-            shape = np.sqrt(np.maximum(variance, 0.0))
+            shape = np.sqrt((self.model.stated * self.stated) ** 2 - self.sampling_error**2)
         return np.hypot(shape, self.model.doubt * np.abs(self.bias))
 
     @property

@@ -365,7 +365,7 @@ def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]
     while len(grid) < POINTS:
         grid = np.unique(np.geomspace(2, largest, number).round())
         number += POINTS
-    above_one = [k for k in asked if k >= 2]
+    above_one = [k for k in asked if k > 1]
     return np.unique(np.concatenate([grid, [n_classes, largest, *above_one]])).astype(np.int64)
 
 

@@ -191,7 +191,7 @@ def standard_errors(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Floa
     """
     shape = np.shape(k)
     covariance = curve_covariance(pilot, cost, k, priors)
-    return np.sqrt(np.maximum(np.diag(covariance), 0.0)).reshape(shape)
+    return np.asarray(np.sqrt(np.diag(covariance))).reshape(shape)  # of sums of squares
 
 
 def ranked_rivals(pilot: Pilot, cost: Cost) -> Rivals:
