@@ -298,6 +298,14 @@ def _changed(held, changed):
     return held | {name: _changed(held[name], value) for name, value in changed.items()}
 
 
+def test_other_methods_are_fitted_only_where_they_are_asked_for(pilot, result):
+    assert result.others == {}
+    asked = forecast(pilot, classes=300, method="no-change", intervals=False, other_methods=True)
+    assert list(asked.others) == ["probit-normal", "regression", "exponential", "high-dimensional"]
+    again = Forecast.from_json(asked.to_json()).others["exponential"]
+    assert again.accuracy(300) == asked.others["exponential"].accuracy(300)
+
+
 def test_json_that_says_a_thing_twice_is_refused(result):
     text = result.to_json().replace('"n_probes"', '"n_probes": 7, "n_probes"', 1)
     with pytest.raises(DataError, match="this forecast has 'n_probes' twice"):

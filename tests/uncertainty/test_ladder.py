@@ -9,14 +9,14 @@ from headcount.uncertainty.limits import Limits, ladder, moved_alike
 
 
 @pytest.mark.parametrize("n_classes", [37, 10**6])
-def test_rungs_are_even_up_to_k_then_by_sixteenths_then_ever_longer(n_classes):
-    inside = [n_classes ** (i / 59) for i in range(60)]
-    even = [n_classes * math.exp(i / 16) for i in range(64)]
+def test_rungs_are_even_up_to_k_then_by_thirty_seconds_then_ever_longer(n_classes):
+    inside = [n_classes ** (i / 119) for i in range(120)]
+    even = [n_classes * math.exp(i / 32) for i in range(128)]
     longer = []
     step = 4.0
     while n_classes * math.exp(step) < 1e300:
         longer.append(n_classes * math.exp(step))
-        step *= 1.03
+        step *= 1.015
     knots = [11.0, 12_345.0]
     expected = {round(k) for k in [*inside, *even, *longer, n_classes + 1, *knots]}
     found = ladder(n_classes, knots)
@@ -29,20 +29,21 @@ LIMITS = Limits.of(np.array([1.0, 10.0, 100.0]), [1, 0.6, 0.5], [1, 0.5, 0.4], [
 
 
 @pytest.mark.parametrize(
-    "k, value, lower, upper, expected",
+    "k, value, expected",
     [
-        (10, 0.6, 0.45, 0.75, (0.45, 0.75)),
-        (10, 0.6, 0.55, 0.85, (0.5, 0.8)),  # at a rung, no more than there
-        (10, 0.6, 0.35, 0.65, (0.4, 0.7)),  # and no less than at the next
-        (9, 0.6, 0.55, 0.85, (0.55, 0.85)),  # before it, up to the rung before
-        (50, 0.3, 0.2, 0.6, (0.3, 0.7)),  # an estimate below what the next rung holds
-        (50, 0.75, 0.45, 0.72, (0.45, 0.75)),
-        (100, 0.5, 0.45, 0.75, (0.4, 0.7)),
-        (5000, 0.45, 0.3, 0.9, (0.4, 0.7)),  # past the last rung, as there
+        (10, 0.6, (0.5, 0.8)),  # at a rung, as there
+        (10**0.5, 0.9, (0.75, 0.9)),  # half way in log k, half way between
+        (10**1.5, 0.6, (0.45, 0.75)),
+        (10**1.5, 0.3, (0.3, 0.75)),  # an interval holds its estimate
+        (10**1.5, 0.77, (0.45, 0.77)),
+        (5000, 0.45, (0.4, 0.7)),  # past the last rung, as there
     ],
 )
-def test_limits_at_between_and_past_rungs(k, value, lower, upper, expected):
-    assert LIMITS.at(k, value, lower, upper) == pytest.approx(expected)
+def test_limits_at_between_and_past_rungs(k, value, expected):
+    # Numbers of classes are whole; those half way are not, and the rungs are moved instead.
+    limits = Limits(LIMITS.classes**2, LIMITS.lower, LIMITS.upper)
+    whole = round(k**2)
+    assert limits.at(whole, value) == pytest.approx(expected, abs=1e-3)
 
 
 def test_limits_of_sets_move_by_as_much_in_log_odds():

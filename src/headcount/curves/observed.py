@@ -70,11 +70,12 @@ class Observed:
 
     def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
         """Average of a metric among k of the pilot's classes."""
-        return self._middle(k, metric.of_losses)
+        return _certain(k, self._middle(k, metric.of_losses), metric)
 
     def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
         """Lower and upper bound of a metric; equal unless lists were cut."""
-        return self._both(self._bounds, k, metric.of_losses)
+        lower, upper = self._both(self._bounds, k, metric.of_losses)
+        return _certain(k, lower, metric), _certain(k, upper, metric)
 
     def accuracy(self, k: Any) -> Floats:
         """Average accuracy among k of the pilot's classes."""
@@ -120,6 +121,11 @@ class Observed:
     def _middle(self, k: Any, average: Average) -> Floats:
         lower, upper = self._both(self._rows, k, average)
         return lower + (upper - lower) / 2
+
+
+def _certain(k: Any, values: Floats, metric: Metric) -> Floats:
+    """Return values without the round-off of weights where they are one whatever was measured."""
+    return np.where(np.asarray(k) <= metric.certain, 1.0, values)
 
 
 def _mean_reciprocal(losses: NDArray[np.int64], weights: Floats, n_rivals: int, k: int) -> float:

@@ -11,8 +11,7 @@ contradict what was measured (past two points check HC010 says so). Then the upp
 are raised to it: what is thought possible of more classes is possible of fewer.
 
 They are looked at on a ladder that depends on the pilot alone, so that an answer does not depend on
-what else was asked. Between two rungs, log odds of a limit are straight in log k, so that it falls
-there too.
+what else was asked. Between two rungs, limits are straight in log k, so that they fall there too.
 """
 
 from __future__ import annotations
@@ -96,16 +95,11 @@ class Limits:
     def at(self, k: Any, value: Any) -> tuple[Floats, Floats]:
         """Return limits at k around the estimates there, which do not rise either."""
         counts = validation.class_counts(k)
-        lower, upper = (self._between(counts, limit) for limit in (self.lower, self.upper))
+        lower, upper = (
+            np.interp(np.log(counts), np.log(self.classes), limit)
+            for limit in (self.lower, self.upper)
+        )
         return np.asarray(np.minimum(lower, value)), np.asarray(np.maximum(upper, value))
-
-    def _between(self, counts: Floats, limit: Floats) -> Floats:
-        before = np.searchsorted(self.classes, counts, side="right") - 1
-        after = np.minimum(before + 1, len(self.classes) - 1)
-        odds = log_odds(np.clip(limit, EDGE, 1 - EDGE))
-        between = expit(np.interp(np.log(counts), np.log(self.classes), odds))
-        on_rung = (counts == self.classes[before]) | (limit[before] == limit[after])
-        return np.where(on_rung, limit[before], between)
 
 
 def moved_alike(limit: Floats, before: Floats, after: Floats) -> Floats:
