@@ -106,8 +106,10 @@ def test_signals_in_a_row_leave_nothing_behind(pilot, tmp_path):
     """As when a session ends; the second must not disturb what the first has set off."""
     alone = {"OPENBLAS_NUM_THREADS": "1"}  # no other thread may be given a signal
     process, scratch = waiting_to_write(through(pilot, PASSES), tmp_path, alone)
-    for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCONT):
-        process.send_signal(number)  # stopped, so that it gets all others at once
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)  # stopped by now, so that it gets all others at once
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCONT):
+        process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (129, b"")
     assert b"Traceback" not in err and list(scratch.iterdir()) == []
