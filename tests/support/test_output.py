@@ -116,6 +116,30 @@ def test_a_pipe_is_written_into(pipe, tmp_path):
     assert names(tmp_path) == ["pipe.txt"]
 
 
+def test_a_pipe_is_waited_for_until_it_has_a_reader(pipe, monkeypatch):
+    """More than a pipe holds is written as its reader takes it."""
+    path, start, finish = pipe
+    looks = []
+
+    def wait(seconds):
+        looks.append(seconds)
+        if len(looks) == 3:
+            start()
+        elif len(looks) > 3:
+            threading.Event().wait(seconds)
+
+    monkeypatch.setattr("headcount.support.output.time.sleep", wait)
+    write_text(path, "new" * 100_000)
+    assert finish() == ["new" * 100_000] and len(looks) >= 3
+
+
+def test_a_pipe_that_goes_while_it_is_waited_for_is_said(pipe, monkeypatch):
+    path, _, _ = pipe
+    monkeypatch.setattr("headcount.support.output.time.sleep", lambda _: path.unlink())
+    with pytest.raises(OutputError, match=r"cannot write pipe\.txt \(No such file"):
+        write_text(path, "new")
+
+
 def test_a_pipe_without_a_reader_is_not_waited_for_when_it_is_only_checked(pipe):
     path, _, _ = pipe
     checked = threading.Thread(target=check_writable, args=[path], daemon=True)

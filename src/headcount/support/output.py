@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import io
 import os
@@ -10,6 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,7 @@ PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
 OPEN = "/dev/fd"  # where systems that have it name the files a process has open
 LINKS = 40  # followed at most, as systems do
+PATIENCE = 0.02  # seconds between two looks for the reader of a pipe
 
 
 def refuse_overwriting(
@@ -155,8 +158,26 @@ def _pour(name: str, target: Path) -> None:
 
 
 def _copy(name: str, opened: Path | int) -> None:
-    with open(name, "rb") as source, open(opened, "wb") as sink:
+    with open(name, "rb") as source, open(opened, "wb", opener=_open_when_read) as sink:
         shutil.copyfileobj(source, sink)
+
+
+def _open_when_read(path: str, flags: int) -> int:
+    """Open a pipe as soon as it has a reader, anything else at once.
+
+    Python does not see a signal that comes just before the system begins to wait, so we wait.
+    """
+    while stat.S_ISFIFO(os.stat(path).st_mode):
+        try:
+            number = os.open(path, flags | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            time.sleep(PATIENCE)
+        else:
+            os.set_blocking(number, True)
+            return number
+    return os.open(path, flags)
 
 
 @contextmanager
