@@ -13,6 +13,7 @@ from headcount import ParameterError, Pilot, UnsupportedError, forecast, plan, s
 from headcount.metrics import ACCURACY
 from headcount.questions.plan import FEWEST, Plan, WidthModel, plan_by, sufficient_sizes
 from headcount.support.words import OURS
+from headcount.uncertainty.limits import ladder
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 Z = 1.7
@@ -134,8 +135,9 @@ def test_a_larger_pilot_shows_accuracies_that_this_one_cannot():
 @QUIET
 def test_the_pilot_at_hand_has_the_interval_of_its_forecast():
     pilot = simulate.isotropic_gaussian(40, sigma=0.8, probes_per_class=2, random_state=0).pilot
-    made = forecast(pilot, classes=[20, 40, 200], method="no-change")
-    for k in (20, 40, 200):
+    far = int(ladder(40)[ladder(40) > 190][0])  # between rungs limits are interpolated
+    made = forecast(pilot, classes=[20, 40, far], method="no-change")
+    for k in (20, 40, far):
         lower, upper = made.interval(k)
         found = WidthModel(made, made.uncertainty, k).half_width(
             40, made.uncertainty.probes_per_class
