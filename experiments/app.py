@@ -284,7 +284,7 @@ def yardstick(
     cleanex: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Journal with rows of CleaneX, may be repeated; that of bench cleanex by default.",
+            help="Journal with rows of CleaneX, may be repeated; by default that of `cleanex`.",
             metavar="FILE",
         ),
     ] = None,

@@ -55,7 +55,7 @@ class AssumptionWarning(HeadcountWarning):
     """An assumption behind the forecast does not hold, or had to be made."""
 
 
-_heard: ContextVar[tuple[list[str], ...]] = ContextVar("heard", default=())
+_listeners: ContextVar[tuple[list[str], ...]] = ContextVar("listeners", default=())
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 # How our own texts are put to people: with their nouns, see `headcount.support.words.speaking`.
 phrasing: ContextVar[Callable[[str], str]] = ContextVar("phrasing", default=str)
@@ -68,7 +68,7 @@ def spoken(text: str) -> str:
 
 def warn(message: str, category: type[HeadcountWarning]) -> None:
     """Give a warning that points at the caller's own code, and note it for `listening`."""
-    for notes in _heard.get():
+    for notes in _listeners.get():
         notes.append(message)
     if _silent.get():
         return
@@ -86,11 +86,11 @@ def listening() -> Iterator[list[str]]:
     Unlike `warnings.catch_warnings`, this changes nothing that other threads can see.
     """
     notes: list[str] = []
-    token = _heard.set((*_heard.get(), notes))
+    token = _listeners.set((*_listeners.get(), notes))
     try:
         yield notes
     finally:
-        _heard.reset(token)
+        _listeners.reset(token)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headcount
-from check_pilots import found, scores
+from check_pilots import findings, scores
 from headcount import Favorability, Forecast, Pilot, forecast, observe
 from headcount.checks import CHECKS, Check, run_checks
 from headcount.checks.advice import ADVICE
@@ -49,7 +49,7 @@ def test_a_check_is_plain_data_and_survives_json():
 
 
 def test_a_healthy_pilot_has_nothing_to_report():
-    assert found(Pilot.from_scores(*scores())) == {}
+    assert findings(Pilot.from_scores(*scores())) == {}
 
 
 def test_nothing_depends_on_the_order_of_the_data_or_the_sign_of_scores():
@@ -62,7 +62,7 @@ def test_nothing_depends_on_the_order_of_the_data_or_the_sign_of_scores():
     lost = (values > values[np.arange(len(labels)), labels][:, None]).sum(axis=1)
     order = lost.reshape(30, 8).mean(axis=1)  # the hardest last
     about = {"groups": groups, "order": order}
-    first = found(Pilot.from_scores(values, names[labels], class_names=names, **about))
+    first = findings(Pilot.from_scores(values, names[labels], class_names=names, **about))
     assert {"HC003", "HC008", "HC020"} <= set(first)
     rng = np.random.default_rng(4)
     rows, columns = rng.permutation(len(values)), rng.permutation(30)
@@ -74,14 +74,14 @@ def test_nothing_depends_on_the_order_of_the_data_or_the_sign_of_scores():
         groups=groups[columns],
         order=order[columns],
     )
-    assert found(turned) == first
+    assert findings(turned) == first
 
 
 def test_a_million_classes_without_scores_are_no_problem():
     rng = np.random.default_rng(0)
     losses = rng.integers(0, 20, 1000)
     pilot = Pilot.from_losses(losses, 1_000_000, labels=np.arange(1000))
-    assert set(found(pilot)) <= {"HC010"}
+    assert set(findings(pilot)) <= {"HC010"}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -99,7 +99,7 @@ def test_names_from_files_cannot_spoil_the_terminal():
     values[:, 3] += 40
     names = np.array([f"c{i}" for i in range(30)], dtype="<U90")
     names[3] = "x\x1b[31m" + "y" * 80
-    message = found(Pilot.from_scores(values, labels, class_names=names))["HC008"]
+    message = findings(Pilot.from_scores(values, labels, class_names=names))["HC008"]
     assert "\x1b" not in message and "y" * 40 not in message and "x?[31m" in message
 
 
@@ -109,22 +109,22 @@ def test_names_from_files_cannot_spoil_the_terminal():
 @pytest.mark.parametrize(("n_classes", "raised"), [(19, True), (20, False)])
 def test_too_few_classes(n_classes, raised):
     pilot = Pilot.from_losses([0] * 80 + [1] * 20, n_classes=n_classes)
-    assert ("HC001" in found(pilot)) == raised
+    assert ("HC001" in findings(pilot)) == raised
 
 
 @pytest.mark.parametrize(("n_probes", "raised"), [(49, True), (50, False)])
 def test_too_few_probes(n_probes, raised):
     losses = [0] * (n_probes - 10) + [1] * 10
-    assert ("HC002" in found(Pilot.from_losses(losses, n_classes=100))) == raised
+    assert ("HC002" in findings(Pilot.from_losses(losses, n_classes=100))) == raised
 
 
 def test_probes_count_as_much_as_they_weigh():
     """30 classes of one probe and one of 170: 200 probes that are worth about 32."""
     labels = [*range(30), *[30] * 170]
     losses = np.arange(200) % 4 // 3
-    message = found(Pilot.from_losses(losses, n_classes=100, labels=labels))["HC002"]
+    message = findings(Pilot.from_losses(losses, n_classes=100, labels=labels))["HC002"]
     assert "worth about 32 " in message  # 1 / (30 / 31^2 + 170 / (31 * 170)^2)
-    assert "HC002" not in found(
+    assert "HC002" not in findings(
         Pilot.from_losses(losses, n_classes=100, labels=labels, average="micro")
     )
 
@@ -134,7 +134,7 @@ def test_heavy_ties(coarse):
     """The gap named is that of the two other tie rules."""
     values, labels = scores(n_dims=4)
     values = (values / coarse).round()
-    message = found(Pilot.from_scores(values, labels)).get("HC003", "")
+    message = findings(Pilot.from_scores(values, labels)).get("HC003", "")
     gaps = {}
     for k in (2, 60):
         won, lost = (
@@ -151,7 +151,7 @@ def test_a_few_ties_do_no_harm():
     values, labels = scores()
     pilot = Pilot.from_scores(values.round(1), labels)
     assert 0 < (pilot.ties > 0).mean() < 0.05
-    assert "HC003" not in found(pilot)
+    assert "HC003" not in findings(pilot)
 
 
 def test_ties_far_from_the_top_count_too():
@@ -160,7 +160,7 @@ def test_ties_far_from_the_top_count_too():
     losses, ties = np.zeros((2, 200), int)
     losses[rng.choice(200, 40, replace=False)] = 3
     ties[losses == 3] = 90
-    assert "among 2 classes" in found(Pilot.from_losses(losses, 100, ties=ties))["HC003"]
+    assert "among 2 classes" in findings(Pilot.from_losses(losses, 100, ties=ties))["HC003"]
 
 
 def test_all_right_or_none_right():
@@ -191,7 +191,7 @@ def test_unbalanced_probes(average):
     def codes(counts):
         labels = np.repeat(np.arange(len(counts)), counts)
         losses = rng.binomial(3, 0.2, len(labels))
-        return found(Pilot.from_losses(losses, 100, labels=labels, average=average))
+        return findings(Pilot.from_losses(losses, 100, labels=labels, average=average))
 
     one_photo_each = codes([1] * 90 + [100] * 3)
     assert "from 1 to 100 probes" in one_photo_each["HC006"]
@@ -203,11 +203,11 @@ def test_how_much_imbalance_costs():
     """Half the classes have 1 probe, half 9: the variance is that of mean 5 / harmonic mean 1.8."""
     labels = np.repeat(np.arange(100), [1, 9] * 50)
     losses = np.arange(500) % 5 // 4
-    message = found(Pilot.from_losses(losses, 100, labels=labels))["HC006"]
+    message = findings(Pilot.from_losses(losses, 100, labels=labels))["HC006"]
     assert "500 probes are worth only about 180 evenly" in message
     labels = np.repeat(np.arange(60), [1, 1, 97] * 20)
     losses = np.arange(len(labels)) % 5 // 4
-    message = found(Pilot.from_losses(losses, 100, labels=labels, average="micro"))["HC006"]
+    message = findings(Pilot.from_losses(losses, 100, labels=labels, average="micro"))["HC006"]
     # 1,980^2 / (20 * (1 + 1 + 97^2)) = 20.8
     assert "60 classes are worth only about 21 equal" in message
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from check_pilots import found, healthy, vectors
+from check_pilots import findings, healthy, vectors
 from headcount import Pilot
 from headcount.checks.check_input import CheckInput
 from headcount.checks.copies import self_matches
@@ -33,13 +33,13 @@ def test_probes_that_are_enrolled_are_counted(similarity):
 def test_users_meet_it_with_its_code_and_the_accuracy_of_the_others():
     probes, labels, gallery, gallery_labels = enrolled(sigma=1.0)
     pilot = Pilot.from_embeddings(probes, labels, gallery, gallery_labels)
-    said = found(pilot)["HC021"]
+    said = findings(pilot)["HC021"]
     kept = np.arange(len(probes)) % 2 == 1
     alone = pilot.keep_probes(kept)
     assert pilot.summary().accuracy > 1.3 * alone.summary().accuracy  # what the check is about
     assert f"the others are right {alone.summary().accuracy:.0%} of the time" in said
-    assert "HC021" not in found(alone)
-    assert "HC021" not in found(Pilot.from_embeddings(*vectors(sigma=1.0)))
+    assert "HC021" not in findings(alone)
+    assert "HC021" not in findings(Pilot.from_embeddings(*vectors(sigma=1.0)))
 
 
 def test_a_gallery_of_all_probes_is_seen():

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from check_pilots import found, scores, vectors
+from check_pilots import findings, scores, vectors
 from headcount import Favorability, Pilot, observe
 from headcount.checks import run_checks
 
@@ -28,7 +28,7 @@ def test_scores_that_add_up_to_one():
     shares = softmax(values)
 
     def message(given, **options):
-        return found(Pilot.from_scores(given, labels, **options)).get("HC005")
+        return findings(Pilot.from_scores(given, labels, **options)).get("HC005")
 
     assert "are probabilities" in message(shares)
     assert "are probabilities" in message(softmax(values, np.float32))
@@ -62,19 +62,19 @@ def test_a_law_that_misses_the_pilot():
 def test_further_than_the_back_test_reaches():
     pilot = Pilot.from_scores(*scores())
     tested = SimpleNamespace(supported=10.0, n_classes=60, steps=(1,))
-    assert "HC011" not in found(pilot, asked=[60, 600], backtest=tested)
+    assert "HC011" not in findings(pilot, asked=[60, 600], backtest=tested)
     assert (
         "up to 10 times the pilot (600 classes)"
-        in (found(pilot, asked=[60, 601], backtest=tested)["HC011"])
+        in (findings(pilot, asked=[60, 601], backtest=tested)["HC011"])
     )
     failed = SimpleNamespace(supported=1.0, n_classes=60, steps=(1,))
-    assert "no forecast" in found(pilot, asked=[61], backtest=failed)["HC011"]
+    assert "no forecast" in findings(pilot, asked=[61], backtest=failed)["HC011"]
     untried = SimpleNamespace(supported=1.0, n_classes=60, steps=())
-    assert "no classes could be hidden" in found(pilot, asked=[61], backtest=untried)["HC011"]
-    assert "HC011" not in found(pilot, asked=[60], backtest=failed)  # measured, not forecast
-    assert "HC011" not in found(pilot, asked=[6000])
-    assert "HC011" in found(pilot, asked=[6001])
-    assert "HC011" not in found(pilot)
+    assert "no classes could be hidden" in findings(pilot, asked=[61], backtest=untried)["HC011"]
+    assert "HC011" not in findings(pilot, asked=[60], backtest=failed)  # measured, not forecast
+    assert "HC011" not in findings(pilot, asked=[6000])
+    assert "HC011" in findings(pilot, asked=[6001])
+    assert "HC011" not in findings(pilot)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_classifiers_that_do_not_score_each_class_on_its_own(classifier, code):
         classifier.fit(probes[half], labels[half]), probes[~half], labels[~half]
     )
     for seen in (pilot, pilot.subset(pilot.class_names[:25]), pilot.keep_probes(range(60))):
-        named = {"HC014", "HC015"} & set(found(seen))
+        named = {"HC014", "HC015"} & set(findings(seen))
         assert named == ({code} if code else set())
 
 
 def test_naive_bayes_scales_its_scores_and_is_sound_all_the_same():
     probes, labels = digits_like()
     model = GaussianNB().fit(probes, labels)
-    assert "HC005" not in found(Pilot.from_classifier(model, probes, labels))
-    assert "HC005" in found(
+    assert "HC005" not in findings(Pilot.from_classifier(model, probes, labels))
+    assert "HC005" in findings(
         Pilot.from_scores(model.predict_log_proba(probes), labels, higher_is_better=True)
     )
 
@@ -121,7 +121,7 @@ def test_classifiers_of_unknown_kinds_are_not_accused():
     values, labels = scores(n_classes=30)
     pilot = Pilot.from_classifier(Own(), values, labels)
     assert pilot.classifier == "Own"
-    assert found(pilot) == {}
+    assert findings(pilot) == {}
 
 
 def digits_like():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from check_pilots import found, scores, vectors
+from check_pilots import findings, scores, vectors
 from headcount import Favorability, Pilot, observe
 from headcount.checks import run_checks
 from headcount.support.words import percent
@@ -20,7 +20,7 @@ def copies(n_copies, blur=0.01, seed=0):
 
 
 def test_frames_of_one_video_are_found_out():
-    message = found(copies(20))["HC009"]
+    message = findings(copies(20))["HC009"]
     worth = int(message.split("worth about ")[1].split()[0])
     assert 60 <= worth <= 70  # 1,200 probes, of which 60 are different
 
@@ -32,7 +32,7 @@ def test_the_correlation_is_that_of_an_analysis_of_variance():
     between = 5 * np.square(means - ranks.mean()).sum() / 59
     within = np.square(ranks - means[:, None]).sum() / 240
     correlation = (between - within) / (between + 4 * within)
-    message = found(pilot)["HC009"]
+    message = findings(pilot)["HC009"]
     assert f"(correlation {correlation:.2f})" in message
     assert f"worth about {300 / (1 + 4 * correlation):.0f} independent" in message
 
@@ -40,23 +40,23 @@ def test_the_correlation_is_that_of_an_analysis_of_variance():
 def test_independent_probes_pass_though_classes_differ():
     for seed in range(5):
         values, labels = scores(n_dims=4, sigma=0.6, seed=seed)
-        assert "HC009" not in found(Pilot.from_scores(values, labels))
+        assert "HC009" not in findings(Pilot.from_scores(values, labels))
 
 
 def test_one_hard_class_is_no_correlation():
     labels = np.repeat(np.arange(40), 5)
     few, enough = (np.where(labels < n, 3, 0) for n in (4, 5))
-    assert "HC009" not in found(Pilot.from_losses(few, 200, labels=labels))
-    assert "HC009" in found(Pilot.from_losses(enough, 200, labels=labels))
+    assert "HC009" not in findings(Pilot.from_losses(few, 200, labels=labels))
+    assert "HC009" in findings(Pilot.from_losses(enough, 200, labels=labels))
 
 
 def test_unequal_numbers_of_probes_are_allowed_for():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(50), rng.integers(1, 12, 50))
     losses = rng.binomial(4, 0.3, len(labels))
-    assert "HC009" not in found(Pilot.from_losses(losses, 200, labels=labels))
+    assert "HC009" not in findings(Pilot.from_losses(losses, 200, labels=labels))
     shared = rng.binomial(4, 0.3, 50)[labels]
-    assert "HC009" in found(Pilot.from_losses(shared, 200, labels=labels))
+    assert "HC009" in findings(Pilot.from_losses(shared, 200, labels=labels))
 
 
 def grouped(within, seed=0, n_groups=10):
@@ -72,7 +72,7 @@ def grouped(within, seed=0, n_groups=10):
 
 def test_relatives_that_beat_each_other_are_found():
     pilot = grouped(0.4)
-    message = found(pilot)["HC012"]
+    message = findings(pilot)["HC012"]
     # By hand: losses to relatives against what relatives would take if all rivals were alike.
     values = np.concatenate([block for _, block in pilot.score_blocks()])
     lost = values > values[np.arange(len(values)), pilot.labels][:, None]
@@ -88,12 +88,12 @@ def test_groups_that_mean_nothing_pass(seed):
     mixed = np.random.default_rng(seed).permutation(pilot.groups)
     values = np.concatenate([block for _, block in pilot.score_blocks()])
     same = Pilot.from_scores(values, pilot.labels, higher_is_better=True, groups=mixed.tolist())
-    assert not {"HC012", "HC013"} & set(found(same))
+    assert not {"HC012", "HC013"} & set(findings(same))
 
 
 def test_no_groups_no_finding():
     values, labels = scores()
-    assert not {"HC012", "HC013"} & set(found(Pilot.from_scores(values, labels)))
+    assert not {"HC012", "HC013"} & set(findings(Pilot.from_scores(values, labels)))
 
 
 def uneven(gap, seed=0, probes=5):
@@ -107,7 +107,7 @@ def uneven(gap, seed=0, probes=5):
 
 def test_groups_of_unequal_accuracy_are_found():
     pilot = uneven(0.3)
-    message = found(pilot)["HC013"]
+    message = findings(pilot)["HC013"]
     right = (pilot.losses == 0).reshape(2, 150).mean(axis=1)
     assert (
         f"{percent(float(right[1]))} right in written, {percent(float(right[0]))} in printed"
@@ -130,4 +130,4 @@ def test_small_groups_say_nothing():
     labels = np.repeat(np.arange(60), 5)
     losses = np.where(labels < 3, 1, 0)
     groups = ["a", "b", "c", *["rest"] * 57]
-    assert "HC013" not in found(Pilot.from_losses(losses, 300, labels=labels, groups=groups))
+    assert "HC013" not in findings(Pilot.from_losses(losses, 300, labels=labels, groups=groups))

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from check_pilots import alarm, drifting, found
+from check_pilots import alarm, drifting, findings
 from headcount import DataError, Pilot, load
 from headcount.support.words import percent
 
@@ -41,7 +41,7 @@ def test_ranks_decide_so_that_one_odd_class_cannot_raise_the_alarm():
     losses = np.random.default_rng(0).integers(0, 3, 240)
     losses[-4:] = 299
     pilot = Pilot.from_losses(losses, 300, labels=labels, order=np.arange(60))
-    assert "HC020" not in found(pilot)
+    assert "HC020" not in findings(pilot)
 
 
 def test_counts_alone_show_who_is_hard():
@@ -49,7 +49,7 @@ def test_counts_alone_show_who_is_hard():
     losses = np.random.default_rng(0).binomial(6, 0.6 * labels / 60)
     assert (
         "they get harder"
-        in found(Pilot.from_losses(losses, 300, labels=labels, order=range(60)))["HC020"]
+        in findings(Pilot.from_losses(losses, 300, labels=labels, order=range(60)))["HC020"]
     )
 
 

@@ -13,14 +13,14 @@ import report_pages
 pytestmark = report_pages.NEEDS_BROWSER
 
 
-def taken(page, button):
+def download(page, button):
     with page.expect_download() as waiting:
         page.click(button)
     return waiting.value.path().read_text(encoding="utf-8")
 
 
 def test_csv_has_the_curve(visit, result):
-    rows = list(csv.DictReader(io.StringIO(taken(visit(), "#curve-csv"))))
+    rows = list(csv.DictReader(io.StringIO(download(visit(), "#curve-csv"))))
     assert {row["region"] for row in rows} == {"observed", "forecast"}
     for row in rows[::10]:
         k = int(row["classes"])
@@ -32,7 +32,7 @@ def test_csv_has_the_curve(visit, result):
 def test_csv_of_a_page_has_the_rows_that_the_forecast_writes(visit, top_five):
     page = visit("top-forecast")
     page.check("#series-1")
-    rows = list(csv.DictReader(io.StringIO(taken(page, "#curve-csv"))))
+    rows = list(csv.DictReader(io.StringIO(download(page, "#curve-csv"))))
     names = ["name", "method", *top_five.to_csv().splitlines()[0].split(",")]
     assert sorted(rows[0]) == sorted(names)
     own = [row for row in rows if row["name"] == "probit-normal"]
@@ -51,13 +51,13 @@ def test_csv_of_a_page_has_the_rows_that_the_forecast_writes(visit, top_five):
 
 def test_csv_cells_are_no_formulas(visit):
     for button in ("#curve-csv", "#backtest-csv"):
-        names = {row[0] for row in csv.reader(io.StringIO(taken(visit("comparison"), button)))}
+        names = {row[0] for row in csv.reader(io.StringIO(download(visit("comparison"), button)))}
         assert names == {"name", report_pages.SCRIPT, "'=old"}
 
 
 def test_svg_is_a_picture_of_its_own(visit):
     for button in ("#curve-svg", "#backtest-svg"):
-        text = taken(visit(scheme="dark"), button)
+        text = download(visit(scheme="dark"), button)
         root = ElementTree.fromstring(text)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "var(--" not in re.sub(r"<style>.*?</style>", "", text, flags=re.S)
@@ -65,7 +65,7 @@ def test_svg_is_a_picture_of_its_own(visit):
 
 def test_svg_of_several_says_which_is_which(visit):
     for button in ("#curve-svg", "#backtest-svg"):
-        root = ElementTree.fromstring(taken(visit("comparison"), button))
+        root = ElementTree.fromstring(download(visit("comparison"), button))
         texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
         assert {report_pages.SCRIPT, "=old"} <= texts
 
@@ -73,7 +73,7 @@ def test_svg_of_several_says_which_is_which(visit):
 def test_json_is_what_is_inside(visit, pages):
     text = (pages / "forecast.html").read_text(encoding="utf-8")
     # JavaScript writes 4e16 as 40000000000000000, a whole number to Python.
-    data = json.loads(taken(visit(), "#data-json"), parse_int=float)
+    data = json.loads(download(visit(), "#data-json"), parse_int=float)
     assert data == report_pages.embedded(text)
 
 

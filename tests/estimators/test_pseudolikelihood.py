@@ -30,7 +30,7 @@ def near_perfect():
     return Pilot.from_losses([0] * 995 + [1] * 5, 20)
 
 
-def known(fit, pilot):
+def rows_and_chances(fit, pilot):
     """Rows and the chance of each under each component, from the fitted attributes."""
     rows = rows_of(pilot.table())
     mixed = components(len(fit.components_), rows.n_rivals, fit.constraints in ("monotone", "cons"))
@@ -112,7 +112,7 @@ def test_optimality_conditions(constraints, pilot):
     """No component could raise the mean log pseudolikelihood by more than a millionth."""
     fit = Pseudolikelihood(constraints=constraints, nodes=500).fit(pilot)
     assert -1e-12 < fit.gap_ <= 1.000001 * PULL
-    rows, chances = known(fit, pilot)
+    rows, chances = rows_and_chances(fit, pilot)
     fitted = chances @ fit.weights_
     if constraints in ("none", "monotone"):
         slope = (rows.weights / fitted) @ chances
@@ -123,7 +123,7 @@ def test_optimality_conditions(constraints, pilot):
 def test_gap_is_the_loss_of_likelihood_at_most():
     pilot = simulated(8, 1, 30, 500, 1)
     fit = Pseudolikelihood(constraints="none", nodes=500).fit(pilot)
-    rows, chances = known(fit, pilot)
+    rows, chances = rows_and_chances(fit, pilot)
     reference = components(500, 29, False).reference
     best, poor = (rows.weights @ np.log(chances @ g) for g in (fit.weights_, reference))
     assert best - poor > 0.1

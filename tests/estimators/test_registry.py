@@ -60,7 +60,7 @@ number = 3
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own_modules(tmp_path, monkeypatch):
     """A module of the user's own in the current folder, which is on nobody's path."""
     home = tmp_path / "home"
     (home / "kept").mkdir(parents=True)
@@ -247,7 +247,7 @@ def methods_in(found):
 
 @pytest.mark.parametrize("method", ["polynomial:degree=3", "mine:Straight:slope=0.2"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_takes_options_and_own_classes(command, method, pilot, own, run):
+def test_every_command_takes_options_and_own_classes(command, method, pilot, own_modules, run):
     others = [pilot] if command == "compare" else []
     named = ["--names", "a,b"] if command == "compare" else []
     words = [command, pilot, *others, *named, *COMMANDS[command], "--method", method, "--json"]
@@ -263,7 +263,7 @@ def test_every_command_refuses_a_misspelled_method(command, pilot, refused):
     assert "did you mean no-change (names have hyphens)?" in refused(*words)
 
 
-def test_an_own_method_says_what_it_says(pilot, own, answer):
+def test_an_own_method_says_what_it_says(pilot, own_modules, answer):
     words = ("forecast", pilot, "--classes", 1000, "--no-intervals", "--json", "--method")
     for name, expected in (("mine:Straight", 0.7), ("kept.mine:Steep:slope=0.2", 0.4)):
         found = read_json(answer(*words, name))
@@ -290,13 +290,13 @@ def test_an_own_method_says_what_it_says(pilot, own, answer):
         ("leaving:A", "cannot be imported (SystemExit: 0)"),
     ],
 )
-def test_own_methods_that_cannot_be_used_get_one_sentence(name, words, pilot, own, refused):
+def test_own_methods_that_cannot_be_used_get_one_sentence(name, words, pilot, own_modules, refused):
     assert words in refused("forecast", pilot, "--classes", 1000, "--method", name)
 
 
-def test_installed_modules_come_before_the_current_folder(own, pilot, refused):
+def test_installed_modules_come_before_the_current_folder(own_modules, pilot, refused):
     """A file called as a module of others must not take its place."""
-    (own / "json.py").write_text(OWN)
+    (own_modules / "json.py").write_text(OWN)
     assert "json has no 'Straight'" in refused(
         "forecast", pilot, "--classes", 1000, "--method", "json:Straight"
     )

@@ -27,7 +27,7 @@ NORMAL = ErrorModel(
 )
 
 
-def made_up(z, ratios, error=0.2, bias=0.3, growth=0.5):
+def make_record(z, ratios, error=0.2, bias=0.3, growth=0.5):
     """A record whose errors follow NORMAL: mean the bias, variance as the formula says.
 
     Beyond the pilot they are normal in log(-log(1 - A)), at its own size in log odds.
@@ -60,7 +60,7 @@ def made_up(z, ratios, error=0.2, bias=0.3, growth=0.5):
     }
 
 
-def judged(kept, model, ratios):
+def judge_all(kept, model, ratios):
     return [
         one
         for record in kept
@@ -74,8 +74,8 @@ def judged(kept, model, ratios):
 def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     """Evenly spaced normal quantiles for errors, so that 90% hold up to one interval."""
     n, ratios = 400, (1, 2, 5, 20)
-    kept = [made_up(ndtri((i + 0.5) / n), ratios) for i in range(n)]
-    rows = records.cells(judged(kept, NORMAL, ratios))
+    kept = [make_record(ndtri((i + 0.5) / n), ratios) for i in range(n)]
+    rows = records.cells(judge_all(kept, NORMAL, ratios))
     pooled = [row for row in rows if row["setting"] == "all"]
     assert [row["ratio"] for row in pooled] == list(ratios)
     for row in pooled:
@@ -89,7 +89,7 @@ def test_errors_that_follow_the_model_are_covered_as_often_as_promised():
     # Each part of the model matters: without it, at the largest ratio, too few are held.
     for name in ("growth", "scale", "doubt", "share"):
         other = replace(NORMAL, **{name: 0.0})
-        last = records.cell([j for j in judged(kept, other, ratios) if j.ratio == 20])
+        last = records.cell([j for j in judge_all(kept, other, ratios) if j.ratio == 20])
         assert last["coverage"] < 0.885
 
 
@@ -133,7 +133,7 @@ def test_targets(covered, ratio, lowest, said):
 
 
 def test_intervals_for_sets_are_judged_by_what_was_measured_there():
-    record = made_up(0.5, (1, 2))
+    record = make_record(0.5, (1, 2))
     record["uncertainty"] |= {"class_variance": 1e-4, "probe_variance": 1e-4}
     known = records.errors_of(record, NORMAL)
     lower, upper = known.band(record["accuracy"], [100, 200], 0.9, "new_set", 10)
@@ -142,7 +142,7 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
         "grown_set": record["accuracy"],
     }
     record["set_probes"] = 10
-    one, two = judged([record], NORMAL, (1, 2))
+    one, two = judge_all([record], NORMAL, (1, 2))
     assert one.sets == {"new_set": True, "grown_set": True}
     assert two.sets == {"new_set": False, "grown_set": True}
     assert records.cell([one, two])["new_set"] == 0.5

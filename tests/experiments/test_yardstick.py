@@ -47,8 +47,8 @@ def row_of(results, family, method):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A run of `bench cleanex` on the first of the populations, with as many pilots and more."""
+def journal(tmp_path_factory):
+    """A run of the experiment `cleanex` on the first of the populations, with as many pilots and more."""
     settings = Settings(tmp_path_factory.mktemp("gpu") / "cleanex")
     cleanex.cleanex(
         settings,
@@ -63,11 +63,11 @@ def kept(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory, kept):
+def small(tmp_path_factory, journal):
     settings = Settings(tmp_path_factory.mktemp("small"))
     methods = {"auto": Auto(), "kde": Kde(), "cleanex": network()}
     results = yardstick.compare(
-        settings, methods=methods, fewer={"kde": 2}, journals=[kept], places=simulated()
+        settings, methods=methods, fewer={"kde": 2}, journals=[journal], places=simulated()
     )
     return results, settings
 
@@ -114,9 +114,9 @@ def test_fewer_pilots_are_the_first_ones(small):
 # -- rows of CleaneX from elsewhere ----------------------------------------------------------------
 
 
-def test_kept_rows_are_taken_and_not_done_again(small, kept):
+def test_kept_rows_are_taken_and_not_done_again(small, journal):
     results, settings = small
-    lines = kept.read_text().splitlines()
+    lines = journal.read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]
     theirs = next(r["record"] for r in records if "0.2" in r["key"] and "cleanex@" in r["key"])
     first, second = results.details["pilots"]
@@ -138,8 +138,8 @@ def test_rows_of_an_earlier_run_into_the_folder_are_taken(small):
     assert again.details["pilots"][1]["rmse"]["cleanex"] == before
 
 
-def test_rows_of_other_pilots_are_left_out(tmp_path, kept):
-    lines = [json.loads(line) for line in kept.read_text().splitlines()]
+def test_rows_of_other_pilots_are_left_out(tmp_path, journal):
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
     for line in lines[1:]:
         if line["key"].endswith("/oracle"):
             line["record"]["repeats"][1]["rmse"] += 1e-4
@@ -157,16 +157,18 @@ def test_rows_of_other_pilots_are_left_out(tmp_path, kept):
     assert results.details["targets"][0]["met"] == "not measured"
 
 
-def test_usual_places_of_kept_rows(tmp_path, kept):
+def test_usual_places_of_kept_rows(tmp_path, journal):
     """Beside the folder of the results, as bench cleanex leaves them; another seed is no use."""
-    output = kept.parent.parent / "compare"
+    output = journal.parent.parent / "compare"
     found = yardstick.compare(Settings(output), methods={"auto": Auto()}, places=simulated()[:1])
     assert "cleanex" in found.details["pilots"][0]["rmse"]
-    other = Settings(kept.parent.parent / "compare1", seed=1)
+    other = Settings(journal.parent.parent / "compare1", seed=1)
     found = yardstick.compare(other, methods={"auto": Auto()}, places=simulated()[:1])
     assert set(found.details["pilots"][0]["rmse"]) == {"oracle", "auto"}
     with pytest.raises(ParameterError, match="another seed"):
-        yardstick.compare(other, methods={"auto": Auto()}, journals=[kept], places=simulated()[:1])
+        yardstick.compare(
+            other, methods={"auto": Auto()}, journals=[journal], places=simulated()[:1]
+        )
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_text("{}\n")
     with pytest.raises(DataError, match="not the journal"):
@@ -175,8 +177,8 @@ def test_usual_places_of_kept_rows(tmp_path, kept):
         )
 
 
-def test_the_stand_in_runs_only_where_no_cleanex_is_kept(kept):
-    shelf = [yardstick.Shelf.read(kept, 0)]
+def test_the_stand_in_runs_only_where_no_cleanex_is_kept(journal):
+    shelf = [yardstick.Shelf.read(journal, 0)]
     problem = places.problem_places("problems")[0]
     usual = {"auto": Auto()}
     have, lack = simulated()
@@ -193,13 +195,17 @@ def test_the_stand_in_runs_only_where_no_cleanex_is_kept(kept):
 # -- runs ------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_taken_up_again(tmp_path, small, kept):
+def test_a_run_is_taken_up_again(tmp_path, small, journal):
     results, settings = small
     lines = (settings.output / JOURNAL).read_text().splitlines(keepends=True)
     (tmp_path / JOURNAL).write_text("".join(lines[: len(lines) // 2]) + '{"key": "torn')
     methods = {"auto": Auto(), "kde": Kde(), "cleanex": network()}
     again = yardstick.compare(
-        Settings(tmp_path), methods=methods, fewer={"kde": 2}, journals=[kept], places=simulated()
+        Settings(tmp_path),
+        methods=methods,
+        fewer={"kde": 2},
+        journals=[journal],
+        places=simulated(),
     )
     assert 0 < again.run["tasks_resumed"] < again.run["tasks"]
     assert lasting(again) == lasting(results)

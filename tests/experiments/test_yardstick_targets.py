@@ -7,7 +7,7 @@ from experiments.yardstick import targets as judge
 from experiments.yardstick.targets import Stratum
 
 
-def made_up(auto, **others):
+def errors_of(auto, **others):
     errors = {"oracle": [0.001] * len(auto), "auto": auto}
     return errors | {name.replace("_fast", "-fast"): values for name, values in others.items()}
 
@@ -19,11 +19,11 @@ def reached(strata, start):
 
 def test_ratios_are_of_means_over_the_pilots_both_answered():
     strata = [
-        Stratum("simulations", "x", 100, made_up([0.01, 0.03, 0.9], cleanex=[0.04, 0.06, None])),
+        Stratum("simulations", "x", 100, errors_of([0.01, 0.03, 0.9], cleanex=[0.04, 0.06, None])),
         Stratum(
-            "simulations", "y", 100, made_up([0.02, 0.02], cleanex=[0.05], cleanex_fast=[0, 0.03])
+            "simulations", "y", 100, errors_of([0.02, 0.02], cleanex=[0.05], cleanex_fast=[0, 0.03])
         ),
-        Stratum("simulations", "z", 500, made_up([1.0, 1.0], cleanex=[0.1, 0.1])),
+        Stratum("simulations", "z", 500, errors_of([1.0, 1.0], cleanex=[0.1, 0.1])),
     ]
     row = reached(strata, "(a) from 100: mean")
     # The stand-in serves the one pilot of y without CleaneX, and not the other.
@@ -51,7 +51,7 @@ def test_standard_error_of_a_ratio_is_its_spread_over_draws():
             shared = rng.normal(size=10)
             auto = mean * (1 + 0.2 * shared + 0.1 * rng.normal(size=10))
             rival = 2 * mean * (1 + 0.2 * shared + 0.1 * rng.normal(size=10))
-            strata.append(Stratum("real", family, 20, made_up(list(auto), cleanex=list(rival))))
+            strata.append(Stratum("real", family, 20, errors_of(list(auto), cleanex=list(rival))))
         value, error = judge.paired(strata, "cleanex").ratio()
         ratios.append(value)
         errors.append(error**2)
@@ -63,7 +63,7 @@ def test_the_best_published_method_is_the_hardest_to_beat():
     strata = [
         Stratum(
             "simulations", "x", 500,
-            made_up([0.008, 0.008], kde=[0.02, 0.02], regression=[0.01, 0.01], **{"probit-normal": [1e-3] * 2}),
+            errors_of([0.008, 0.008], kde=[0.02, 0.02], regression=[0.01, 0.01], **{"probit-normal": [1e-3] * 2}),
         )
     ]  # fmt: skip
     row = reached(strata, "(a) from 500: mean / best")
@@ -77,8 +77,8 @@ def test_the_best_published_method_is_the_hardest_to_beat():
 def test_tails_are_quantiles_over_all_pilots():
     auto, theirs = np.linspace(0.01, 0.05, 41), np.linspace(0.02, 0.10, 41)
     strata = [
-        Stratum("real", "x", 20, made_up(list(auto[:20]), cleanex=list(theirs[:20]))),
-        Stratum("real", "y", 20, made_up(list(auto[20:]), cleanex=list(theirs[20:]))),
+        Stratum("real", "x", 20, errors_of(list(auto[:20]), cleanex=list(theirs[:20]))),
+        Stratum("real", "y", 20, errors_of(list(auto[20:]), cleanex=list(theirs[20:]))),
     ]
     row = reached(strata, "(b): 95th")
     assert row["reached"] == pytest.approx(0.5)
@@ -92,22 +92,22 @@ def test_tails_are_quantiles_over_all_pilots():
 )
 def test_families_are_within_a_factor(auto, within):
     (row,) = judge.families(
-        [Stratum("real", "x", 20, made_up([auto], kde=[0.1], regression=[0.3]))]
+        [Stratum("real", "x", 20, errors_of([auto], kde=[0.1], regression=[0.3]))]
     )
     assert (row["within"], row["best"], row["best_rmse"]) == (within, "kde", 0.1)
 
 
 @pytest.mark.parametrize(("auto", "within"), [(0.0049, True), (0.0051, False)])
 def test_families_are_within_a_margin(auto, within):
-    (row,) = judge.families([Stratum("real", "x", 20, made_up([auto], exponential=[0.002]))])
+    (row,) = judge.families([Stratum("real", "x", 20, errors_of([auto], exponential=[0.002]))])
     assert row["within"] is within
 
 
 def test_families_pool_sizes_unless_told_otherwise():
     strata = [
-        Stratum("real", "x", 20, made_up([0.05], kde=[0.01])),
-        Stratum("real", "x", 50, made_up([0.01], kde=[0.09])),
-        Stratum("problems", "hubs", None, made_up([0.05, 0.01], kde=[0.01, 0.02])),
+        Stratum("real", "x", 20, errors_of([0.05], kde=[0.01])),
+        Stratum("real", "x", 50, errors_of([0.01], kde=[0.09])),
+        Stratum("problems", "hubs", None, errors_of([0.05, 0.01], kde=[0.01, 0.02])),
     ]
     assert [row["within"] for row in judge.families(strata)] == [True, False]
     assert [row["within"] for row in judge.families(strata, by_size=True)] == [False, True, False]
@@ -118,7 +118,7 @@ def test_families_pool_sizes_unless_told_otherwise():
 
 
 def test_a_refusal_of_the_default_fails_its_targets():
-    strata = [Stratum("real", "x", 20, made_up([0.01, None], cleanex=[0.1, 0.1]))]
+    strata = [Stratum("real", "x", 20, errors_of([0.01, None], cleanex=[0.1, 0.1]))]
     row = reached(strata, "(b): mean")
     assert (row["reached"], row["met"]) == (0.1, "no")
     assert row["against"] == "cleanex; auto refused 1"

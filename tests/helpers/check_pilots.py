@@ -8,7 +8,7 @@ from headcount.checks import run_checks
 STATISTICAL = ("HC007", "HC008", "HC009", "HC012", "HC013", "HC020", "HC021")
 
 
-def found(pilot, **asked):
+def findings(pilot, **asked):
     """All findings about a pilot, by code."""
     result = forecast(pilot, classes=2 * pilot.n_classes, intervals=False)
     checks = run_checks(pilot, result.observed, result.law, **asked)

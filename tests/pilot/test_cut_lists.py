@@ -30,7 +30,7 @@ def best_first(scores, rng):
     return np.lexsort((rng.random(scores.shape), -scores), axis=1)
 
 
-def assert_held(pilot, accuracy):
+def assert_within_bounds(pilot, accuracy):
     curve, ks = observe(pilot), np.arange(1, N_CLASSES + 1)
     lower, upper = curve.bounds(ks)
     assert (lower <= accuracy + 1e-12).all()
@@ -53,7 +53,7 @@ def test_bounds_of_cut_neighbour_lists_hold_the_truth(seed, levels, depth, tie_r
     pilot = pilot_from_neighbours(
         ids, listed, true, N_CLASSES, higher_is_better=True, tie_rule=tie_rule
     )
-    assert_held(pilot, truth(scores, true, tie_rule))
+    assert_within_bounds(pilot, truth(scores, true, tie_rule))
 
 
 @settings(max_examples=60)
@@ -78,7 +78,7 @@ def test_bounds_hold_the_truth_with_two_gallery_rows_a_class(seed, levels, depth
         tie_rule=tie_rule,
     )
     scores = rows.reshape(N_PROBES, N_CLASSES, 2).max(axis=2)
-    assert_held(pilot, truth(scores, true, tie_rule))
+    assert_within_bounds(pilot, truth(scores, true, tie_rule))
 
 
 @pytest.mark.parametrize("tie_rule", RULES)
@@ -96,7 +96,7 @@ def test_bounds_of_cut_runs_hold_the_truth(tmp_path, seed, depth, tie_rule):
         N_CLASSES,
         tie_rule=tie_rule,
     )
-    assert_held(pilot, truth(scores, true, tie_rule))
+    assert_within_bounds(pilot, truth(scores, true, tie_rule))
 
 
 def test_full_lists_leave_nothing_open():

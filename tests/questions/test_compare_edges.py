@@ -235,6 +235,17 @@ def test_the_last_of_several_crossings_counts():
     assert (found.lower, found.upper) == (round(100 * 10 ** (0.1 / 0.6)), None)
 
 
+@pytest.mark.parametrize("last", [10, 11, 12, 98, 99])
+def test_a_crossing_may_be_next_to_a_number_that_was_looked_at(last):
+    grid, difference = np.array([2, 10, 100]), np.array([0.2, 0.2, -0.2])
+    level = SimpleNamespace(value=lambda k: 0.0 * k)
+    for zero in (last + 0.5, last + 1.0):  # who is only level is not ahead
+        falling = SimpleNamespace(value=lambda k, zero=zero: zero - k)
+        assert last_crossing(("A", "B"), (falling, level), grid, difference, None, None) == (
+            Crossing(last, "A", "B", None, None)
+        )
+
+
 def test_both_settings_of_pilots_must_be_alike():
     losses = np.arange(24) % 3
     pilots = {rule: Pilot.from_losses(losses, 12, tie_rule=rule) for rule in ("lose", "win")}

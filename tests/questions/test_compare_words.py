@@ -12,7 +12,7 @@ from headcount import compare
 from headcount.questions.compare import Crossing, Pair, crossing_sentence, lead_sentence
 
 
-def made(difference, lower, upper, chance=0.9, crossing=None, names=("A", "B")):
+def make_pair(difference, lower, upper, chance=0.9, crossing=None, names=("A", "B")):
     values = [np.array([v]) for v in (difference, lower, upper, chance)]
     return Pair(*names, True, np.array([1000]), *values, crossing)
 
@@ -59,23 +59,23 @@ def test_repr_and_html_are_safe(result):
 @pytest.mark.parametrize(
     "pair, words",
     [
-        (made(0.04, 0.01, 0.07), "A is ahead of B by 4 points (90% interval 1 to 7)."),
-        (made(-0.04, -0.07, -0.01), "B is ahead of A by 4 points (90% interval 1 to 7)."),
+        (make_pair(0.04, 0.01, 0.07), "A is ahead of B by 4 points (90% interval 1 to 7)."),
+        (make_pair(-0.04, -0.07, -0.01), "B is ahead of A by 4 points (90% interval 1 to 7)."),
         (
-            made(0.01, -0.02, 0.04, 0.71),
+            make_pair(0.01, -0.02, 0.04, 0.71),
             "A and B cannot be told apart: A seems ahead by 1 point (90% interval 2 behind to 4 "
             "ahead), with a chance of 71% to be the better one.",
         ),
         (
-            made(-0.01, -0.02, 0.04, 0.29),
+            make_pair(-0.01, -0.02, 0.04, 0.29),
             "A and B cannot be told apart: B seems ahead by 1 point (90% interval 4 behind to 2 "
             "ahead), with a chance of 71% to be the better one.",
         ),
-        (made(0.0, 0.0, 0.0, 0.5), "A and B are level."),
-        (made(1e-9, -1e-9, 1e-9, 0.5), "A and B are level."),
-        (made(0.0, -0.02, 0.03, 0.5), "A and B are level (give or take 3 points)."),
+        (make_pair(0.0, 0.0, 0.0, 0.5), "A and B are level."),
+        (make_pair(1e-9, -1e-9, 1e-9, 0.5), "A and B are level."),
+        (make_pair(0.0, -0.02, 0.03, 0.5), "A and B are level (give or take 3 points)."),
         (
-            made(0.00005, 0.00004, 0.00006),
+            make_pair(0.00005, 0.00004, 0.00006),
             "A is ahead of B by 0.005 points (90% interval 0.004 to 0.006).",
         ),
     ],

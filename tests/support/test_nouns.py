@@ -58,7 +58,7 @@ def people():
 
 
 @pytest.fixture(scope="module")
-def made(people):
+def result(people):
     return headcount.forecast(people, classes=200, method="probit-normal", intervals=False)
 
 
@@ -238,27 +238,27 @@ def test_a_build_server_reads_of_people(file, capsys, tmp_path):
 # -- Python ----------------------------------------------------------------------------------------
 
 
-def test_answers_carry_the_nouns(people, made, tested):
-    texts = [repr(people), str(people.summary()), repr(made), *made.sentences(), repr(tested)]
-    texts += [re.sub("<img.*?>", "", answer._repr_html_()) for answer in (people, made, tested)]
+def test_answers_carry_the_nouns(people, result, tested):
+    texts = [repr(people), str(people.summary()), repr(result), *result.sentences(), repr(tested)]
+    texts += [re.sub("<img.*?>", "", answer._repr_html_()) for answer in (people, result, tested)]
     for text in texts:
         assert leftovers(html.unescape(text)) == []
-    assert "Among 200 people, " in repr(made)
+    assert "Among 200 people, " in repr(result)
     assert people.subset(NAMES[:20]).nouns == people.keep_probes([0, 1]).nouns == FACES
 
 
-def test_pictures_in_words_speak_of_people(people, made, tested, closed_figures):
+def test_pictures_in_words_speak_of_people(people, result, tested, closed_figures):
     found = headcount.compare({"a": people, "b": people}, 40, method="no-change")
-    for answer in (made, tested, found):
+    for answer in (result, tested, found):
         (words,) = re.findall('alt="(.*?)"', answer._repr_html_())
         assert "people" in words and leftovers(html.unescape(words)) == []
 
 
 def test_a_keyword_of_forecast_is_enough():
     options = {"classes": 20, "method": "probit-normal", "intervals": False}
-    made = headcount.forecast(make_pilot(), **options, noun="person/people", probe_noun="photo")
-    assert "Among 20 people, " in repr(made)
-    assert made.nouns == FACES
+    result = headcount.forecast(make_pilot(), **options, noun="person/people", probe_noun="photo")
+    assert "Among 20 people, " in repr(result)
+    assert result.nouns == FACES
     assert headcount.forecast(make_pilot(), **options).nouns == Nouns()
 
 
@@ -274,21 +274,21 @@ def test_a_class_of_python_is_no_person(people, ask):
 
 def test_warnings_speak_of_people(people):
     with pytest.warns(headcount.ExtrapolationWarning, match=r"^90,000 people are .* 40,") as caught:
-        made = headcount.forecast(people, classes=90_000, method="probit-normal", intervals=False)
+        result = headcount.forecast(people, classes=90_000, method="probit-normal", intervals=False)
     assert leftovers(str(caught[0].message)) == []
-    assert "90,000 classes" in made.checks[-1].message  # as data it keeps its words
+    assert "90,000 classes" in result.checks[-1].message  # as data it keeps its words
 
 
-def test_the_nouns_survive_a_file(made, tested):
-    again = Forecast.from_json(made.to_json())
+def test_the_nouns_survive_a_file(result, tested):
+    again = Forecast.from_json(result.to_json())
     assert again.nouns == FACES
-    assert repr(again) == repr(made)
+    assert repr(again) == repr(result)
     assert repr(Backtest.from_dict(json.loads(json.dumps(tested.to_dict())))) == repr(tested)
 
 
 @pytest.mark.parametrize("held", [{"noun": "a/b/c", "probe_noun": "x"}, {"noun": "a"}, 5, "x"])
-def test_nouns_of_a_bad_file_are_refused(made, held):
-    stored = json.loads(made.to_json())
+def test_nouns_of_a_bad_file_are_refused(result, held):
+    stored = json.loads(result.to_json())
     stored["state"]["nouns"] = held
     with pytest.raises((DataError, ParameterError)):
         Forecast.from_json(json.dumps(stored))
@@ -307,18 +307,18 @@ def words_of(display, **options):
     return [ax.get_xlabel(), ax.get_ylabel(), *shown, *(text.get_text() for text in ax.texts)]
 
 
-def test_pictures_speak_of_people(people, made, tested, closed_figures):
+def test_pictures_speak_of_people(people, result, tested, closed_figures):
     displays = [
-        CurveDisplay.from_forecast(made),
+        CurveDisplay.from_forecast(result),
         CurveDisplay.from_pilot(people),
-        CapacityDisplay.from_forecast(made, targets=[0.5, 0.9]),
+        CapacityDisplay.from_forecast(result, targets=[0.5, 0.9]),
         BacktestDisplay.from_backtest(tested),
         ClassesDisplay.from_pilot(people),
         ClassesDisplay.from_pilot(people, kind="hubs"),
-        CMCDisplay.from_forecast(made, ranks=3),
+        CMCDisplay.from_forecast(result, ranks=3),
         CMCDisplay.from_pilot(people, ranks=3),
         DiscriminabilityDisplay.from_pilot(people),
-        DiscriminabilityDisplay.from_forecast(made),
+        DiscriminabilityDisplay.from_forecast(result),
         ReversedROCDisplay.from_pilot(people),
     ]
     for display in displays:
@@ -326,7 +326,7 @@ def test_pictures_speak_of_people(people, made, tested, closed_figures):
         assert [word for word in words if leftovers(word)] == []
         assert re.search("people|person|photo", " ".join(words))
     assert words_of(displays[3], error_rate=True)[1] == "error rate among 40 people"
-    for curve in (CurveDisplay.from_forecast(made), displays[1]):
+    for curve in (CurveDisplay.from_forecast(result), displays[1]):
         assert "people" in words_of(curve)[0]
         assert "classes" in curve.frame()
 
@@ -349,9 +349,9 @@ def visible(page):
     return html.unescape(" ".join([*labels, re.sub("<[^>]*>", " ", code)]))
 
 
-def test_a_report_speaks_of_people(made, tested, people, tmp_path):
-    stored = Forecast.from_json(made.to_json())
-    made.save(tmp_path / "made.html")
+def test_a_report_speaks_of_people(result, tested, people, tmp_path):
+    stored = Forecast.from_json(result.to_json())
+    result.save(tmp_path / "made.html")
     stored.save(tmp_path / "stored.html")
     write_report(tmp_path / "tested.html", [tested], pilot=people, sources=["class 1.npz"])
     for path in tmp_path.glob("*.html"):
@@ -364,8 +364,8 @@ def test_a_report_speaks_of_people(made, tested, people, tmp_path):
 
 
 @report_pages.NEEDS_BROWSER
-def test_what_the_page_writes_itself_speaks_of_people(browser, made, tmp_path):
-    made.save(tmp_path / "page.html")
+def test_what_the_page_writes_itself_speaks_of_people(browser, result, tmp_path):
+    result.save(tmp_path / "page.html")
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_selector(".drawing svg")

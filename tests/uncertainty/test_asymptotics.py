@@ -45,7 +45,7 @@ def random_cost(rng, n_classes):
     return rng.random((n_classes, n_classes)) * (1 - np.eye(n_classes))
 
 
-def left_out(pilot, cost, k, missing, priors=None):
+def risk_without(pilot, cost, k, missing, priors=None):
     """Observed risk of the pilot that the other classes would have given."""
     kept = np.delete(np.arange(pilot.n_classes), missing)
     if not pilot.has_probes(kept):
@@ -77,12 +77,14 @@ def test_leaving_out_equals_measuring_again(rule, average, with_priors):
             k = np.arange(2, n_classes)
             found = jackknife.without_one(k)
             for c in range(n_classes):
-                assert found[c] == pytest.approx(left_out(pilot, cost, k, [c], priors), abs=1e-12)
+                assert found[c] == pytest.approx(
+                    risk_without(pilot, cost, k, [c], priors), abs=1e-12
+                )
             for count in range(2, n_classes - 1):
                 for chosen in (np.arange(n_classes), np.array([3, 0, 2])):
                     both = jackknife.without_two(count, chosen)
                     for c, d in itertools.combinations(range(len(chosen)), 2):
-                        again = left_out(pilot, cost, count, chosen[[c, d]], priors)
+                        again = risk_without(pilot, cost, count, chosen[[c, d]], priors)
                         assert both[c, d] == pytest.approx(again, abs=1e-12, nan_ok=True)
 
 
@@ -114,14 +116,14 @@ def test_covariance_by_hand():
     rng = np.random.default_rng(1)
     pilot, cost = small_pilot(rng, 6, "random"), random_cost(rng, 6)
     k, size = np.arange(2, 6), 6
-    one = np.array([left_out(pilot, cost, k, [c]) for c in range(size)])
+    one = np.array([risk_without(pilot, cost, k, [c]) for c in range(size)])
     gaps = one - one.mean(axis=0)
     first = (size - 1) / size * gaps.T @ gaps
     ratio = np.empty(4)
     for i, count in enumerate((2, 3, 4)):
         second = 0.0
         for c, d in itertools.combinations(range(size), 2):
-            both = left_out(pilot, cost, count, [c, d])
+            both = risk_without(pilot, cost, count, [c, d])
             second += (one[:, i].mean() - one[c, i] - one[d, i] + both) ** 2
         ratio[i] = second / first[i, i]
     ratio[3] = ratio[2]  # nothing is left of five classes without two

@@ -36,7 +36,7 @@ def result(pilot):
     return backtest(pilot, method="probit-normal", repeats=4, classes=20_000)
 
 
-def made(errors, sizes=(50, 20, 10), **changed):
+def make_backtest(errors, sizes=(50, 20, 10), **changed):
     """Return a back-test of 100 classes whose steps are off by given amounts."""
     steps = tuple(
         BacktestStep(size, 100 / size, (0.5 + error, 0.5 - error), 0.5)
@@ -99,7 +99,7 @@ def test_steps_grid_and_halves_fit_together(result):
     ],
 )
 def test_supported_is_the_largest_ratio_with_no_failure_before_it(errors, tolerance, reach):
-    found = made(errors, tolerance=tolerance + 1e-12)
+    found = make_backtest(errors, tolerance=tolerance + 1e-12)
     assert found.supported == found.within(tolerance + 1e-12) == reach
 
 
@@ -259,7 +259,7 @@ def test_json_brings_everything_back(result):
     ],
 )
 def test_what_was_not_written_by_to_dict_is_refused(change):
-    held = made((0.01, 0.02, 0.03)).to_dict()
+    held = make_backtest((0.01, 0.02, 0.03)).to_dict()
     Backtest.from_dict(held)
     with pytest.raises(DataError):
         Backtest.from_dict(held | change)
@@ -275,16 +275,16 @@ def test_frame_and_csv_have_a_row_a_step(result):
     assert head == "classes,ratio,repeats,forecast,observed,error,bias,spread,coverage"
     assert len(rows) == 3
     assert rows[0].startswith("50,2.0,4,")
-    assert made((), ()).to_csv() == head + "\n"
+    assert make_backtest((), ()).to_csv() == head + "\n"
 
 
 def test_it_says_what_it_supports():
-    found = made((0.01, 0.031, 0.2))
+    found = make_backtest((0.01, 0.031, 0.2))
     assert found.sentences() == [
         "From 20 of your 100 classes it was 3.1 points off on average: forecasts up to 5 times the "
         "pilot are supported (500 classes)."
     ]
-    assert made((0.08, 0.031, 0.2)).sentences() == [
+    assert make_backtest((0.08, 0.031, 0.2)).sentences() == [
         "Already from 50 of your 100 classes it was 8 points off on average, more than the 5 "
         "points allowed: no forecast beyond the pilot is supported."
     ]

@@ -24,7 +24,7 @@ GRID = np.array([2, 100, 5000])
 HALVES = np.array([[0.9, 0.5, 0.1], [0.9, 0.4, 0.2]])
 
 
-def made(errors, sizes=(50, 20, 10), method="kde", **changed):
+def make_backtest(errors, sizes=(50, 20, 10), method="kde", **changed):
     steps = tuple(
         BacktestStep(size, 100 / size, (0.5 + error, 0.5 - error), 0.5)
         for size, error in zip(sizes, errors, strict=False)
@@ -33,7 +33,7 @@ def made(errors, sizes=(50, 20, 10), method="kde", **changed):
 
 
 def test_usual_values():
-    usual = made(())
+    usual = make_backtest(())
     assert (usual.tolerance, usual.confidence, usual.shared_rivals) == (0.05, 0.9, True)
 
 
@@ -46,13 +46,16 @@ def test_tolerances_lie_between_nought_and_one(value):
 
 def test_an_error_as_large_as_the_tolerance_is_within_it():
     # Both errors are powers of two, so that nothing is rounded.
-    found = made((0.125, 0.25, 0.25))
+    found = make_backtest((0.125, 0.25, 0.25))
     assert found.within(0.25) == 10
     assert found.within(math.nextafter(0.25, 0)) == 2
     assert found.within(0.125) == 2
     assert found.within(math.nextafter(0.125, 0)) == 1
-    assert "forecasts up to 10 times" in made((0.125, 0.25, 0.25), tolerance=0.25).sentences()[0]
-    assert made(()).within(0.5) == 1 and made(()).sentences() == []
+    assert (
+        "forecasts up to 10 times"
+        in make_backtest((0.125, 0.25, 0.25), tolerance=0.25).sentences()[0]
+    )
+    assert make_backtest(()).within(0.5) == 1 and make_backtest(()).sentences() == []
 
 
 def test_ten_classes_with_probes_must_be_left_and_five_of_a_half():
@@ -109,12 +112,14 @@ def test_where_halves_are_left_out_other_sizes_are_no_halves():
 
 
 def test_the_best_reaches_farthest_then_is_off_least_then_comes_first_by_name():
-    far = made((0.03, 0.04, 0.05), method="far", tolerance=0.06)
-    near = made((0.01, 0.03), method="near", tolerance=0.02)  # as far as the next, 2 points off
-    off = made((0.03,), method="off")  # 3 points off, in one step
-    same = made((0.03,), method="same")
-    none = made((), method="none")
-    bad = made((0.2,), method="bad")
+    far = make_backtest((0.03, 0.04, 0.05), method="far", tolerance=0.06)
+    near = make_backtest(
+        (0.01, 0.03), method="near", tolerance=0.02
+    )  # as far as the next, 2 points off
+    off = make_backtest((0.03,), method="off")  # 3 points off, in one step
+    same = make_backtest((0.03,), method="same")
+    none = make_backtest((), method="none")
+    bad = make_backtest((0.2,), method="bad")
     order = ["far", "near", "off", "same", "none", "bad"]
     for methods in ([bad, none, same, off, near, far], [far, same, near, off, bad, none]):
         assert [result.method for result in best_first(methods)] == order
@@ -165,12 +170,12 @@ def test_a_table_shows_sizes_ratios_and_means():
 
 
 def test_what_is_read_cannot_be_changed():
-    found = Backtest.from_dict(made((0.01, 0.02, 0.03)).to_dict())
+    found = Backtest.from_dict(make_backtest((0.01, 0.02, 0.03)).to_dict())
     for array in (found.grid, found.halves):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     assert [step.ratio for step in found.steps] == [2, 5, 10]
     assert found.halves.shape == (2, 3)
-    fields = made((0.01,)).to_dict()
+    fields = make_backtest((0.01,)).to_dict()
     with pytest.raises(DataError, match="do not fit together"):
         Backtest.from_dict(fields | {"halves": [[0.9, 0.5, 0.1], [0.9, 0.4]]})

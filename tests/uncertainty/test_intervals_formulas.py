@@ -41,7 +41,7 @@ PLAIN = ErrorModel(
 GRID = np.array([10, 100, 1000])
 
 
-def made_up(**changed):
+def make_uncertainty(**changed):
     fields = {
         "n_classes": 100, "n_probes": 500, "grid": GRID,
         "observed_error": np.array([0.1, 0.3, 0.3]), "growth": np.array([0, 0, 0.8]),
@@ -62,10 +62,10 @@ def around(log_odds, reach):
 def test_band_follows_the_formula():
     x = math.log(10)
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.8) + (0.2 * x**0.5) ** 2 + (0.3 * 0.25) ** 2)
-    lower, upper = made_up().band(0.6, 1000, 0.9)
+    lower, upper = make_uncertainty().band(0.6, 1000, 0.9)
     middle = logit(0.6) + 0.4 * 0.25  # the back-test was too low, so the truth is higher
     np.testing.assert_allclose([lower, upper], around(middle, 2 * spread))
-    lower, upper = made_up(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
+    lower, upper = make_uncertainty(growth=None).band(0.6, 1000, 0.45)  # half of 90%: one deviation
     spread = math.sqrt(0.3**2 * math.exp(1.5 * 0.7 * x) + (0.2 * x**0.5) ** 2 + 0.075**2)
     np.testing.assert_allclose([lower, upper], around(middle, spread))
 
@@ -79,16 +79,20 @@ def jeffreys(accuracy, spread, n_classes):
 
 def test_up_to_the_pilot_limits_are_jeffreys():
     # Nothing learned is in them: with 0.3 for log odds, 0.3 * 0.8 * 0.2 for the accuracy.
-    np.testing.assert_allclose(made_up().band(0.8, 100, 0.9), jeffreys(0.8, 0.048, 100))
+    np.testing.assert_allclose(make_uncertainty().band(0.8, 100, 0.9), jeffreys(0.8, 0.048, 100))
     other = PLAIN.__class__(**vars(PLAIN) | {"quantiles": (0.0, 3.0, 4.0)})
-    assert made_up().band(0.8, 100, 0.9) == made_up(model=other).band(0.8, 100, 0.9)
+    assert make_uncertainty().band(0.8, 100, 0.9) == make_uncertainty(model=other).band(
+        0.8, 100, 0.9
+    )
     # One error in 5,000 is less than half of one in 500 probes, whose log odds the error is of.
     spread = 0.1 * 0.001 * 0.999
-    np.testing.assert_allclose(made_up().band(0.9998, 10, 0.9)[0], jeffreys(0.9998, spread, 100)[0])
+    np.testing.assert_allclose(
+        make_uncertainty().band(0.9998, 10, 0.9)[0], jeffreys(0.9998, spread, 100)[0]
+    )
 
 
 def test_between_k_and_twice_k_limits_go_over_in_log_k():
-    known = made_up(growth=np.zeros(3), bias=np.zeros(3))
+    known = make_uncertainty(growth=np.zeros(3), bias=np.zeros(3))
     near = logit(jeffreys(0.8, float(known.error(141)) * 0.16, 100))
     far = logit(around(logit(0.8), 2 * float(known.error(141))))
     part = math.log2(1.41)
@@ -99,7 +103,7 @@ def test_between_k_and_twice_k_limits_go_over_in_log_k():
 @pytest.mark.parametrize("accuracy", [1 - 1e-12, 1 - 1e-5, 1e-5, 1e-12])
 def test_just_past_k_limits_go_on_from_those_of_all_right_or_wrong(accuracy):
     """A forecast nearer to one than 500 probes can show is as good as half of one wrong."""
-    known = made_up(growth=np.zeros(3), bias=np.zeros(3), observed_error=np.full(3, 1.4))
+    known = make_uncertainty(growth=np.zeros(3), bias=np.zeros(3), observed_error=np.full(3, 1.4))
     shown = float(np.clip(accuracy, 1e-3, 1 - 1e-3))
     own, plain = known.band(accuracy, 101, 0.9), known.band(shown, 101, 0.9)
     inner = 0 if accuracy > 0.5 else 1  # the other limit is open
@@ -115,7 +119,7 @@ def test_just_past_k_limits_go_on_from_those_of_all_right_or_wrong(accuracy):
     confidence=st.floats(0.05, 0.99),
 )
 def test_limits_hold_the_estimate_and_grow_with_confidence(wrong, k, error, confidence):
-    known = made_up(observed_error=np.full(3, error))
+    known = make_uncertainty(observed_error=np.full(3, error))
     accuracy = 1 - wrong / 300
     lower, upper = known.band(accuracy, k, confidence)
     assert 0 <= lower <= accuracy <= upper <= 1
@@ -132,7 +136,7 @@ def test_intervals_of_few_errors_cover_without_waste(errors_expected):
         accuracy = 1 - wrong / n
         shown = np.clip(accuracy, 0.5 / n, 1 - 0.5 / n)
         error = math.sqrt(1 / (n * shown * (1 - shown)))
-        known = made_up(n_classes=n, n_probes=n, observed_error=np.full(3, error))
+        known = make_uncertainty(n_classes=n, n_probes=n, observed_error=np.full(3, error))
         lower, upper = known.band(accuracy, n, 0.9)
         chance = stats.binom(n, 1 - truth).pmf(wrong)
         covered += chance * (lower <= truth <= upper)
@@ -145,22 +149,22 @@ def test_intervals_of_few_errors_cover_without_waste(errors_expected):
 
 def test_quantiles_go_over_from_measured_to_learned_between_k_and_twice_k():
     measured = stats.t(99).ppf(0.95)
-    found = made_up().multiplier(0.9, [2, 100, 141, 200, 5000])
+    found = make_uncertainty().multiplier(0.9, [2, 100, 141, 200, 5000])
     part = math.log2(1.41)
     expected = [measured, measured, measured + part * (2 - measured), 2, 2]
     np.testing.assert_allclose(found, expected)
-    few = made_up(n_classes=2).multiplier(0.9, 2)  # where t would say 6.3
+    few = make_uncertainty(n_classes=2).multiplier(0.9, 2)  # where t would say 6.3
     assert few == pytest.approx(stats.t(6).ppf(0.95))
 
 
 def test_an_estimate_is_held_even_where_the_back_test_says_it_is_wrong():
-    far = made_up(bias=np.array([0, 0, -9.0]), model=PLAIN)
+    far = make_uncertainty(bias=np.array([0, 0, -9.0]), model=PLAIN)
     lower, upper = far.band(0.6, 1000, 0.01)
     assert lower == 0.6 < upper
 
 
 def test_between_and_past_the_grid_errors_follow_log_k():
-    known = made_up()
+    known = make_uncertainty()
     at = known.sampling([100, 1000])
     assert known.sampling(round(10**2.5)) == pytest.approx(at.mean(), rel=1e-3)
     assert known.sampling(10_000) == pytest.approx(at[1] + (at[1] - at[0]))
@@ -168,7 +172,7 @@ def test_between_and_past_the_grid_errors_follow_log_k():
 
 
 def test_a_stated_error_goes_on_from_the_pilots_size_whatever_was_measured_there():
-    known = made_up(stated=np.array([0.1, 0.2, 0.4]), bias=np.zeros(3))
+    known = make_uncertainty(stated=np.array([0.1, 0.2, 0.4]), bias=np.zeros(3))
     assert known.error(100) == pytest.approx(0.3)  # measured
     between = 0.2 + 0.2 * math.log10(1.01)
     assert known.error(101) == pytest.approx(between)
@@ -176,7 +180,7 @@ def test_a_stated_error_goes_on_from_the_pilots_size_whatever_was_measured_there
 
 
 def test_sets_follow_the_formula():
-    known = made_up()
+    known = make_uncertainty()
     classes, probes = known.set_variance(np.array(0.5), np.array(400.0), 2)
     # Variance of accuracy: a quarter for four times the classes, 0.25 for 0.16 from A (1 - A),
     # and 5 / 2 for two probes in place of five; over (A (1 - A))^2 for log odds.
@@ -192,7 +196,7 @@ def test_a_grown_set_is_what_draws_of_classes_and_probes_say():
     # the set those of all its classes and of its own test.
     rng = np.random.default_rng(0)
     n, k, per_class, r = 100, 250, 5, 2
-    known = made_up(
+    known = make_uncertainty(
         observed=0.5, observed_error=np.full(3, math.sqrt(13e-4) / 0.25), growth=np.zeros(3),
         bias=np.zeros(3), model=ErrorModel(1, 0, 0, 1, 0, 0, (0.0, 1.0), (0.0, 1.0)),
     )  # fmt: skip
@@ -258,7 +262,7 @@ def test_counts_with_labels_vary_by_class():
 
 @pytest.mark.parametrize("stated", [0.4, 0.8])
 def test_an_error_that_the_method_states_is_the_whole_error(stated):
-    known = made_up(stated=np.array([0.2, 0.2, stated]))
+    known = make_uncertainty(stated=np.array([0.2, 0.2, stated]))
     grown = 0.3 * math.exp(0.75 * 0.8)  # 0.55: cannot be more than the whole
     assert float(known.sampling(1000)) == pytest.approx(min(grown, stated))
     assert float(known.error(1000)) == pytest.approx(math.hypot(stated, 0.3 * 0.25))

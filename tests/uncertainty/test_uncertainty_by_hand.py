@@ -30,7 +30,7 @@ PLAIN = ErrorModel(
 )  # fmt: skip
 
 
-def made_up(**changed):
+def make_uncertainty(**changed):
     fields = {
         "n_classes": 100, "n_probes": 500, "grid": np.array([10, 100, 1000]),
         "observed_error": np.array([0.1, 0.3, 0.3]), "growth": np.array([0, 0, 0.8]),
@@ -44,18 +44,18 @@ def made_up(**changed):
 
 
 def test_the_error_of_shape_grows_from_nothing_at_k():
-    known = made_up(bias=np.zeros(3))
+    known = make_uncertainty(bias=np.zeros(3))
     share = math.log10(3.16)
     expected = share * 0.2 * math.sqrt(math.log(10))
     assert known.extrapolation(316) == pytest.approx(expected)
     assert known.onset == 0
-    doubtful = made_up(bias=np.array([0, 0.5, 0.5]), model=PLAIN)
+    doubtful = make_uncertainty(bias=np.array([0, 0.5, 0.5]), model=PLAIN)
     assert doubtful.onset == pytest.approx(0.3 * 0.5)
 
 
 def test_what_is_stated_is_split_into_sampling_and_shape():
     stated = np.array([0.3, 0.5, 0.65])
-    known = made_up(stated=stated, bias=np.zeros(3), model=ErrorModel(
+    known = make_uncertainty(stated=stated, bias=np.zeros(3), model=ErrorModel(
         growth=1.5, blind_growth=0.7, scale=0.2, power=0.5, doubt=0.3, share=0.4,
         levels=(0.0, 1.0), quantiles=(0.0, 2.0), stated=0.8,
     ))  # fmt: skip
@@ -68,9 +68,9 @@ def test_what_is_stated_is_split_into_sampling_and_shape():
 
 def test_grids_of_one_and_two_points():
     ends = {"growth": None, "bias": np.zeros(1)}
-    one = made_up(grid=np.array([100]), observed_error=np.array([0.3]), **ends)
+    one = make_uncertainty(grid=np.array([100]), observed_error=np.array([0.3]), **ends)
     assert one.sampling([2, 100, 101, 10**6]).tolist() == [0.3, 0.3, 0.3, 0.3]
-    two = made_up(
+    two = make_uncertainty(
         grid=np.array([100, 1000]), observed_error=np.array([0.3, 0.3]),
         growth=np.array([0, 0.8]), bias=np.zeros(2),
     )  # fmt: skip
@@ -79,7 +79,7 @@ def test_grids_of_one_and_two_points():
 
 
 def test_a_falling_error_does_not_fall_past_the_grid():
-    known = made_up(growth=np.array([0, 0, -0.8]), bias=np.zeros(3))
+    known = make_uncertainty(growth=np.array([0, 0, -0.8]), bias=np.zeros(3))
     end = 0.3 * math.exp(-0.75 * 0.8)
     share = math.log10(3.16)
     assert known.sampling(316) == pytest.approx((1 - share) * 0.3 + share * end)
@@ -96,7 +96,7 @@ def by_probes(value, probes, tail):
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9])
 def test_all_right_and_all_wrong_at_k(confidence):
-    known, tail = made_up(), (1 - confidence) / 2
+    known, tail = make_uncertainty(), (1 - confidence) / 2
     fewer = (stats.norm.ppf(1 - tail) / stats.t(99).ppf(1 - tail)) ** 2
     # Half of one in 500 probes stands in for none.
     probes = fewer / (0.3**2 * 0.001 * 0.999)
@@ -109,7 +109,7 @@ def test_all_right_and_all_wrong_at_k(confidence):
 
 
 def test_at_k_an_estimate_nearer_to_one_than_half_a_probe_is_taken_as_it_is():
-    known, value = made_up(), 0.9998
+    known, value = make_uncertainty(), 0.9998
     fewer = (stats.norm.ppf(0.95) / stats.t(99).ppf(0.95)) ** 2
     probes = fewer * value * (1 - value) / (0.3 * 0.001 * 0.999) ** 2
     assert known.band(value, 100, 0.9)[0] == pytest.approx(by_probes(value, probes, 0.05)[0])
@@ -118,22 +118,22 @@ def test_at_k_an_estimate_nearer_to_one_than_half_a_probe_is_taken_as_it_is():
 
 
 def test_up_to_half_a_probe_limits_reach_nought_and_one():
-    known = made_up()
+    known = make_uncertainty()
     for k in (100, 150, 1000):
         assert known.band(0.001, k, 0.5)[0] == 0 and known.band(0.999, k, 0.5)[1] == 1
         assert known.band(0.0011, k, 0.5)[0] > 0 and known.band(0.9989, k, 0.5)[1] < 1
 
 
 def test_one_class_is_certain_and_two_are_not():
-    assert made_up().band(0.9, 1, 0.9) == (1, 1)
-    assert made_up().band(0.9, 2, 0.9)[0] < 0.9
-    best = made_up(metric=Top(3))
+    assert make_uncertainty().band(0.9, 1, 0.9) == (1, 1)
+    assert make_uncertainty().band(0.9, 2, 0.9)[0] < 0.9
+    best = make_uncertainty(metric=Top(3))
     assert best.band([0.9, 0.9], [1, 3], 0.9)[0].tolist() == [1, 1]
     assert best.band(0.9, 4, 0.9)[0] < 0.9
 
 
 def test_no_error_is_one_of_a_millionth():
-    known = made_up(observed_error=np.zeros(3))
+    known = make_uncertainty(observed_error=np.zeros(3))
     lower, upper = known.band(0.8, 100, 0.9)
     reach = stats.t(99).ppf(0.95) * 1e-6 * 0.16
     assert 0.8 - lower == pytest.approx(reach, rel=1e-3)
@@ -141,13 +141,13 @@ def test_no_error_is_one_of_a_millionth():
 
 
 def test_limits_of_errors_without_end_stop_just_inside():
-    huge = made_up(observed_error=np.full(3, 3000.0))
+    huge = make_uncertainty(observed_error=np.full(3, 3000.0))
     assert huge.band(1.0, 100, 0.9)[0] == pytest.approx(1e-15, rel=1e-6, abs=0)
     assert 1 - huge.band(0.0, 100, 0.9)[1] == pytest.approx(1e-15, rel=0.2, abs=0)
 
 
 def test_the_middle_is_cut_at_half_a_probe_and_moved_by_a_share_of_the_bias():
-    known = made_up()
+    known = make_uncertainty()
     found = known.middle([0.0, 0.6, 1.0], [1000, 1000, 1000])
     edge = math.log(0.999 / 0.001)
     assert found == pytest.approx([-edge + 0.1, logit(0.6) + 0.1, edge + 0.1])
@@ -158,7 +158,7 @@ def test_the_middle_is_cut_at_half_a_probe_and_moved_by_a_share_of_the_bias():
 
 
 def test_sets_of_classes_and_probes_that_cannot_be_told_apart():
-    known = made_up(told_apart=False)
+    known = make_uncertainty(told_apart=False)
     value, k = np.array(0.5), np.array(400.0)
     scale = 0.25 / 0.16 / 0.25**2 / 4
     classes = 9e-4 * scale
@@ -179,7 +179,7 @@ def test_sets_of_classes_and_probes_that_cannot_be_told_apart():
 
 
 def test_a_grown_set_by_the_formula():
-    known = made_up()
+    known = make_uncertainty()
     value, k = np.array(0.5), np.array(400.0)
     scale = 0.25 / 0.16 / 0.25**2 / 4
     classes, probes = 9e-4 * scale, 4e-4 * scale * 5 / 2
@@ -192,12 +192,12 @@ def test_a_grown_set_by_the_formula():
     assert float(at_k) == pytest.approx(left)
     with pytest.raises(ParameterError, match="contains the pilot's 100 classes"):
         known.variance(np.array(0.8), np.array(99.0), "grown_set", None)
-    still = made_up(class_variance=0.0, probe_variance=0.0)
+    still = make_uncertainty(class_variance=0.0, probe_variance=0.0)
     assert float(still.variance(value, k, "grown_set", 2)) == pytest.approx(sampled + other)
 
 
 def test_the_value_of_a_set_is_cut_at_half_a_probe():
-    known = made_up(observed=1.0)
+    known = make_uncertainty(observed=1.0)
     classes, _ = known.set_variance(np.array([0.0, 1.0]), np.array(100.0), None)
     assert classes == pytest.approx([9e-4 / (0.001 * 0.999) ** 2] * 2)
 
@@ -354,11 +354,11 @@ def test_models_of_methods_that_state_their_error():
 
 
 def read(**changed):
-    return Uncertainty.from_dict(made_up().to_dict() | changed)
+    return Uncertainty.from_dict(make_uncertainty().to_dict() | changed)
 
 
 def test_what_is_read_is_what_was_written_and_cannot_be_changed():
-    known = made_up(stated=np.array([0.1, 0.2, 0.4]), metric=Top(2))
+    known = make_uncertainty(stated=np.array([0.1, 0.2, 0.4]), metric=Top(2))
     again = Uncertainty.from_dict(known.to_dict())
     assert again.to_dict() == known.to_dict()
     for name in ("grid", "observed_error", "growth", "bias", "stated"):
@@ -397,7 +397,7 @@ def test_numbers_are_read_up_to_their_bounds(name, good, bad):
     ],
 )
 def test_models_are_read_up_to_their_bounds(name, good, bad):
-    model = made_up().to_dict()["model"]
+    model = make_uncertainty().to_dict()["model"]
     found = getattr(read(model=model | {name: good}).model, name)
     assert (list(found) if isinstance(good, list) else found) == good
     with pytest.raises(DataError):
@@ -406,7 +406,7 @@ def test_models_are_read_up_to_their_bounds(name, good, bad):
 
 def test_limits_go_over_evenly_in_log_odds_at_the_ends():
     # At K only what was measured counts, at 2 K only what was learned.
-    known = made_up(growth=np.zeros(3), bias=np.zeros(3))
+    known = make_uncertainty(growth=np.zeros(3), bias=np.zeros(3))
     error = float(known.error(200))
     wrong = -math.log1p(-0.8)
     ends = math.log(wrong) + 2 * error * 0.8 / wrong * np.array([-1, 1])

@@ -84,12 +84,12 @@ class CheckInput:
             return None
         if pilot.labels is None or len(beats.classes) > MOST_RIVALS:
             return None
-        owner, other = np.repeat(pilot.labels, np.diff(beats.start)), beats.classes
+        owner, rival = np.repeat(pilot.labels, np.diff(beats.start)), beats.classes
         points = np.where(beats.tied, tied, won)
         positive = points > 0
         shape = (pilot.n_classes, pilot.n_classes)
         return coo_array(
-            (points[positive], (owner[positive], other[positive])), shape=shape
+            (points[positive], (owner[positive], rival[positive])), shape=shape
         ).tocsr()
 
     def name(self, position: Any) -> str:

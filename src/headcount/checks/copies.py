@@ -41,8 +41,8 @@ def self_matches(case: CheckInput) -> str | None:
         return None
     others = ""
     if n < n_probes:
-        rest = float(pilot.right[~alike].mean())
-        others = f" (the others are right {percent(rest)} of the time)"
+        right = float(pilot.right[~alike].mean())
+        others = f" (the others are right {percent(right)} of the time)"
     return (
         f"{share_of(n, n_probes, 'probes', sign)}, so that their being right says nothing about "
         f"new ones{others}; take them out of the probes, or their copies out of the gallery."

@@ -115,8 +115,8 @@ def _unwind(number: int, _: object) -> None:
     """End the program as an error would, so that it tidies up; a second signal must not disturb."""
     _signals.append(number)
     # Systems often send several kinds in a row. SIG_IGN would be told of where one waits already.
-    for other in (*_endings(), signal.SIGINT):
-        signal.signal(other, lambda *_: None)
+    for kind in (*_endings(), signal.SIGINT):
+        signal.signal(kind, lambda *_: None)
     sys.exit(128 + number)
 
 

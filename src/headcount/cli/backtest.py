@@ -236,7 +236,7 @@ def _show_ranking(results: list[Backtest]) -> None:
         reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
     columns = ["method", *(f"from {size:,}" for size in sizes), "supported up to"]
-    terminal.show_table(columns, rows, left=1)
+    terminal.show_table(columns, rows, n_text=1)
     terminal.say(
         "\nSupported: forecasts of so many classes, since steps as large were at most "
         f"{points(results[0].tolerance)} off on your own data."

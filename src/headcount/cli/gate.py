@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from xml.etree import ElementTree
@@ -102,7 +103,7 @@ def gate(
     if as_json and github:
         raise ParameterError("--json and --github both print to stdout; choose one.")
     check_output(junit, [*pilot.inputs, *([] if baseline is None else [baseline])])
-    asked = {
+    options = {
         "classes": classes,
         "metric": metric,
         "method": method,
@@ -113,7 +114,7 @@ def gate(
     rules = {"minimum": minimum, "margin": margin}
     try:
         with terminal.progress("Judging the forecast"), listening() as warnings, _no_exit():
-            result, decision = _judge(pilot, asked, rules, baseline, allow_extrapolation)
+            result, decision = _judge(pilot, options, rules, baseline, allow_extrapolation)
     except Exception as error:
         # Whatever goes wrong must not look like a pass, nor like a gate that failed.
         _tell_of_error(error, junit, github, pilot.path.name)
@@ -196,23 +197,21 @@ def _no_exit() -> Iterator[None]:
 
 def _judge(
     pilot: PilotFiles,
-    asked: dict[str, Any],
+    options: dict[str, Any],
     rules: dict[str, Any],
     baseline: Path | None,
     allow_extrapolation: bool,
 ) -> tuple[Forecast, Decision]:
-    from dataclasses import replace
-
     from headcount.metrics import resolve_metric
     from headcount.questions.forecast import forecast as make_forecast
     from headcount.questions.gate import Estimate, differences, judge
 
-    numbers = numbers_of(asked.pop("classes"))
-    rules["metric"] = asked["metric"] = resolve_metric(asked["metric"])
+    numbers = numbers_of(options.pop("classes"))
+    rules["metric"] = options["metric"] = resolve_metric(options["metric"])
     pinned = None if baseline is None else _baseline(baseline)
     judge([Estimate(2, 1.0, 1.0)], baseline=pinned, **rules)  # bad rules are refused at once
     data = pilot.load()
-    result = make_forecast(data, classes=numbers, **asked)
+    result = make_forecast(data, classes=numbers, **options)
     reach = math.inf if allow_extrapolation else result.supported
     estimates = [Estimate.of(result, k) for k in numbers]
     faults = [f"{c.message} ({c.code})" for c in result.checks if c.severity == "error"]

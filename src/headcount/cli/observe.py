@@ -33,8 +33,11 @@ def observe(
     headcount observe scores.npz --classes 10,100,500
     """
     with terminal.progress("Looking at the pilot"), listening() as warnings:
+        import numpy as np
+
         from headcount.curves.observed import observe as make_curve
         from headcount.metrics import ACCURACY, Top
+        from headcount.support import output
         from headcount.support.grids import round_numbers
         from headcount.support.validation import whole_number
 
@@ -59,8 +62,7 @@ def observe(
     if as_json:
         terminal.show_json(_answer(data, rows) | {"warnings": warnings})
     elif as_csv:
-        lines = [",".join(columns), *(",".join(str(v) for v in row.values()) for row in rows)]
-        terminal.put("\n".join(lines) + "\n")
+        terminal.put(output.as_csv({name: np.asarray(column) for name, column in columns.items()}))
     else:
         terminal.say(str(summary))
         _show(rows, metrics)

@@ -112,7 +112,7 @@ def _shared(
 def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's `pilot` parameter by the argument and options that describe one."""
     shared = inspect.signature(_shared).parameters
-    own = inspect.signature(command).parameters
+    declared = inspect.signature(command).parameters
 
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> None:
@@ -123,9 +123,9 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
             command(pilot=PilotFiles(arguments.pop("pilot"), options, nouns), **arguments)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    rest = [p for name, p in own.items() if name != "pilot"]
-    rest += [p for name, p in shared.items() if name != "pilot"]
-    parameters = [shared["pilot"], *(p.replace(kind=keyword) for p in rest)]
+    keywords = [p for name, p in declared.items() if name != "pilot"]
+    keywords += [p for name, p in shared.items() if name != "pilot"]
+    parameters = [shared["pilot"], *(p.replace(kind=keyword) for p in keywords)]
     hints = get_type_hints(command, include_extras=True) | get_type_hints(
         _shared, include_extras=True
     )
@@ -266,11 +266,11 @@ def write_page(
     """Write a report that says which command made it, if one was asked for."""
     if report is None:
         return
-    from headcount.display.report import of_command, write_report
+    from headcount.display.report import reproduce_command, write_report
 
     names = [path.name for path in inputs]
     more |= {"title": title or "", "note": note or ""}
-    how = of_command(context, names)
+    how = reproduce_command(context, names)
     with doing(f"Writing {report.name}"):
         write_report(report, result, sources=names, reproduction=how, **more)
 

@@ -90,11 +90,11 @@ def list_checks(checks: Iterable[Check], warnings: Sequence[str], of: str = "") 
             complain(f"{check.severity} {check.code}{of and f' of {plain(of)}'}", check.message)
 
 
-def show_table(columns: list[str], rows: list[list[str]], left: int = 0) -> None:
-    """Print a table on stdout; the first `left` columns are text, the others numbers."""
+def show_table(columns: list[str], rows: list[list[str]], n_text: int = 0) -> None:
+    """Print a table on stdout; the first `n_text` columns are text, the others numbers."""
     table = Table(box=None)
     for i, name in enumerate(columns):
-        table.add_column(Text(spoken(name)), justify="left" if i < left else "right")
+        table.add_column(Text(spoken(name)), justify="left" if i < n_text else "right")
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     console = Console(file=sys.stdout, highlight=False)

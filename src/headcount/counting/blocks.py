@@ -79,10 +79,10 @@ class BlockSource(ABC):
 
     def true_scores(self) -> Floats:
         """Scores of the true classes alone, higher is better."""
-        own = np.empty(self.n_probes)
+        values = np.empty(self.n_probes)
         for rows, scores in self.blocks():
-            own[rows] = scores[np.arange(len(scores)), self.true[rows]]
-        return own
+            values[rows] = scores[np.arange(len(scores)), self.true[rows]]
+        return values
 
     def copies(self) -> Flags | None:
         """Scores must tell: what was scored is not known here."""

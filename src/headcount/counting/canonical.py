@@ -92,9 +92,9 @@ def _extremes(blocks: Blocks, labels: NDArray[np.int64], n_classes: int) -> tupl
     """Return the highest score of each class where it is wrong and its lowest where it is true."""
     highest, lowest = np.full(n_classes, -np.inf), np.full(n_classes, np.inf)
     for rows, scores in blocks():
-        own = np.arange(len(scores)), labels[rows]
-        np.minimum.at(lowest, labels[rows], scores[own])
-        scores[own] = -np.inf
+        true_cells = np.arange(len(scores)), labels[rows]
+        np.minimum.at(lowest, labels[rows], scores[true_cells])
+        scores[true_cells] = -np.inf
         np.maximum(highest, scores.max(axis=0), out=highest)
     return highest, lowest
 

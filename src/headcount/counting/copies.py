@@ -44,7 +44,7 @@ def copied_vectors(source: Embeddings) -> Flags:
     for step in (-2, -1, 0, 1):  # two on each side: one of them may be the probe itself
         neighbour = order[np.clip(place + step, 0, len(order) - 1)]
         near = (np.abs(enrolled[neighbour] - projected) <= DIGITS * size) & (size > 0) & ~copied
-        near &= (owner[neighbour] == source.true) & (neighbour != source.own)
+        near &= (owner[neighbour] == source.true) & (neighbour != source.own_rows)
         candidates = np.flatnonzero(near)
         for block in row_blocks(len(candidates), BLOCK):
             probes = candidates[block]
@@ -105,7 +105,7 @@ def _equal_by_copying(source: Embeddings, rows: NDArray[np.intp], copied: Flags)
     probes = probes[:: -(-len(probes) // SAMPLE)]
     vectors, true = source.probes[rows[probes]], source.true[probes]
     partner = source.start[true]
-    partner = partner + (partner == source.own[probes])  # then its class has another row
+    partner = partner + (partner == source.own_rows[probes])  # then its class has another row
     if copied.all():  # then only other classes show how often values coincide
         partner = source.start[(true + 1) % source.n_classes]
     shared, n_dims = _shared(vectors, source.gallery[partner])

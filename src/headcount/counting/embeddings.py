@@ -46,7 +46,7 @@ class Embeddings(BlockSource):
         How a probe is scored against a gallery row. A class scores as its best row does.
     rows : ndarray of int, optional
         Which rows of `probes` are probes; all by default.
-    own : ndarray of int64, optional
+    own_rows : ndarray of int64, optional
         For leave-one-out: the gallery row that is the probe itself; -1 where there is none.
     """
 
@@ -58,7 +58,7 @@ class Embeddings(BlockSource):
         start: Ints,
         similarity: str,
         rows: NDArray[np.intp] | None = None,
-        own: Ints | None = None,
+        own_rows: Ints | None = None,
     ) -> None:
         unit = np.finfo(np.float64).eps / 2
         super().__init__(true, len(start) - 1, float(4 * (probes.shape[1] + 8) * unit))
@@ -67,7 +67,7 @@ class Embeddings(BlockSource):
         self.start = start
         self.similarity = similarity
         self.rows = rows
-        self.own = np.full(len(true), -1, np.int64) if own is None else own
+        self.own_rows = np.full(len(true), -1, np.int64) if own_rows is None else own_rows
 
     @classmethod
     def enrolled(
@@ -162,13 +162,13 @@ class Embeddings(BlockSource):
 
     def true_scores(self) -> Floats:
         """Scores of the true classes alone, higher is better."""
-        own, norms = np.empty(self.n_probes), norms_of(self.gallery)
+        values, norms = np.empty(self.n_probes), norms_of(self.gallery)
 
         def work(rows: slice) -> None:
-            own[rows] = self.probe_scores(rows, norms)[2]
+            values[rows] = self.probe_scores(rows, norms)[2]
 
         for_each(work, row_blocks(self.n_probes, TILE_ROWS), task="Reading true scores")
-        return self._in_units(own)
+        return self._in_units(values)
 
     def copies(self) -> Flags:
         """Which probes equal a gallery row of their own class that is not the probe's own row."""
@@ -181,7 +181,7 @@ class Embeddings(BlockSource):
         raw = vectors_of(self.probes[rows if self.rows is None else self.rows[rows]])
         lengths, exact = norms_of(raw), np.empty(len(raw))
         kernels.true_scores(
-            raw, lengths, self.own[rows], self.true[rows], self.gallery, norms, self.start,
+            raw, lengths, self.own_rows[rows], self.true[rows], self.gallery, norms, self.start,
             SIMILARITY_CODES[self.similarity], exact,
         )  # fmt: skip
         size = {"euclidean": np.abs(exact), "cosine": np.ones(len(raw)), "dot": lengths}
@@ -204,7 +204,7 @@ class Embeddings(BlockSource):
         """Keep some probes and some classes."""
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[classes])])
         enrolled = np.concatenate([np.arange(self.start[c], self.start[c + 1]) for c in classes])
-        place = np.full(len(self.gallery) + 1, -1, np.int64)  # the last entry serves own = -1
+        place = np.full(len(self.gallery) + 1, -1, np.int64)  # the last entry serves own_rows = -1
         place[enrolled] = np.arange(len(enrolled))
         return Embeddings(
             self.probes,
@@ -213,7 +213,7 @@ class Embeddings(BlockSource):
             start,
             self.similarity,
             rows if self.rows is None else self.rows[rows],
-            place[self.own[rows]],
+            place[self.own_rows[rows]],
         )
 
     def _run(self, work: Callable[[slice], None], tiles: Tiles, task: str) -> None:

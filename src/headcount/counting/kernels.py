@@ -90,14 +90,14 @@ def collect_rows(scores, true, sign, start, classes, tied):
     """Write which columns beat or tie the true one; row i fills its list from `start[i]`."""
     for i in range(scores.shape[0]):
         t = scores[i, true[i]]
-        at = start[i]
+        entry = start[i]
         for j in range(scores.shape[1]):
             s = scores[i, j]
             beats = s > t if sign == 1 else s < t
             if (beats or s == t) and j != true[i]:
-                classes[at] = j
-                tied[at] = s == t
-                at += 1
+                classes[entry] = j
+                tied[entry] = s == t
+                entry += 1
 
 
 @njit(nogil=True, cache=True)
@@ -145,12 +145,12 @@ def norms(rows, out):
 
 
 @njit(nogil=True, cache=True)
-def true_scores(x, x_norm, own, true, g, g_norm, start, similarity, out):
+def true_scores(x, x_norm, own_rows, true, g, g_norm, start, similarity, out):
     """Exact score of each probe against its own class: the best of the class's rows but itself."""
     for i in range(x.shape[0]):
         best = -np.inf
         for row in range(start[true[i]], start[true[i] + 1]):
-            if row != own[i]:
+            if row != own_rows[i]:
                 best = max(best, _exact(x[i], g[row], x_norm[i], g_norm[row], similarity))
         out[i] = best
 
@@ -212,10 +212,10 @@ def _judge(approx, i, lo, hi, a, b, offset, x, g, x_norm, g_norm, similarity, t,
     verdict = -1
     for row in range(a, b):
         if approx[i, row - offset] >= lo:
-            found = _settle(x, g[row], x_norm, g_norm[row], similarity, t, slack)
-            if found == 1:
+            outcome = _settle(x, g[row], x_norm, g_norm[row], similarity, t, slack)
+            if outcome == 1:
                 return 1
-            verdict = max(verdict, found)
+            verdict = max(verdict, outcome)
     return verdict
 
 
@@ -254,9 +254,9 @@ def count_classes(
 @njit(nogil=True, cache=True)
 def collect_classes(
     approx, low, high, first, last, x, x_norm, true, t, slack, g, g_norm, start, similarity,
-    at, classes, tied,
+    next_entry, classes, tied,
 ):  # fmt: skip
-    """Write which classes beat or tie each probe; `at[i]` is where row i writes next."""
+    """Write which classes beat or tie each probe; `next_entry[i]` is where row i writes next."""
     offset = start[first]
     for i in range(approx.shape[0]):
         for c in range(first, last):
@@ -266,9 +266,9 @@ def collect_classes(
                     x[i], g, x_norm[i], g_norm, similarity, t[i], slack[i],
                 )  # fmt: skip
                 if verdict >= 0:
-                    classes[at[i]] = c
-                    tied[at[i]] = verdict == 0
-                    at[i] += 1
+                    classes[next_entry[i]] = c
+                    tied[next_entry[i]] = verdict == 0
+                    next_entry[i] += 1
 
 
 @njit(nogil=True, cache=True)

@@ -48,9 +48,9 @@ def empty_pieces(n_probes: int, n_classes: int, top: int, levels: Floats) -> Pie
 
 def fill_pieces(pieces: Pieces, rows: slice, scores: Floats, true: Ints) -> None:
     """Summarise whole rows of scores; sorts them in place."""
-    own = np.arange(len(scores)), true
-    pieces.true[rows] = scores[own]
-    scores[own] = -np.inf
+    true_cells = np.arange(len(scores)), true
+    pieces.true[rows] = scores[true_cells]
+    scores[true_cells] = -np.inf
     scores.sort(axis=1)
     impostors = scores[:, 1:]
     n_best, last = pieces.top.shape[1], impostors.shape[1] - 1

@@ -141,11 +141,11 @@ class Favorability:
 
 
 def check_target(target: Any) -> float:
-    """Return a target accuracy, refused unless it lies in (0, 1]."""
+    """Return a target of a metric, refused unless it lies in (0, 1]."""
     try:
         value = float(target)
     except (TypeError, ValueError):
         value = math.nan
     if not 0 < value <= 1:
-        raise ParameterError(f"a target accuracy must lie above 0 and up to 1, but is {target!r}.")
+        raise ParameterError(f"a target must lie above 0 and up to 1, but is {target!r}.")
     return value

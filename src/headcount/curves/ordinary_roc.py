@@ -85,19 +85,19 @@ def class_averaged_roc(pilot: Pilot) -> ROCCurve:
     return ROCCurve(low, high, pilot.weights)
 
 
-def _count(pilot: Pilot, owner: Ints, own: Floats, sizes: Ints) -> tuple[Ints, Ints]:
+def _count(pilot: Pilot, owner: Ints, true: Floats, sizes: Ints) -> tuple[Ints, Ints]:
     """Count, for each true score, the probes of other classes above it, and not below it.
 
-    `own` holds the true scores, ascending within each class, and `owner` their classes.
+    `true` holds the true scores, ascending within each class, and `owner` their classes.
     """
     start = np.concatenate([[0], np.cumsum(sizes)])
     present = np.flatnonzero(sizes)
     # A class with n probes has n + 1 places where others may fall, so place i of class y is here:
     # start[y] + y + i.
-    under, over = np.zeros((2, len(own) + len(sizes)), np.int64)
+    under, over = np.zeros((2, len(true) + len(sizes)), np.int64)
     for rows, scores in _blocks(pilot, "Comparing probes"):
-        _sort_in(scores, _labels(pilot)[rows], present, start, own, under, over)
-    first, last = np.arange(len(own)) + owner, start[owner + 1] + owner
+        _sort_in(scores, _labels(pilot)[rows], present, start, true, under, over)
+    first, last = np.arange(len(true)) + owner, start[owner + 1] + owner
     above, reached = (passed[last] - passed[first] for passed in map(np.cumsum, (under, over)))
     return above, reached
 
@@ -123,12 +123,12 @@ def _labels(pilot: Pilot) -> Ints:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _sort_in(
-    scores: Any, labels: Any, present: Any, start: Any, own: Any, under: Any, over: Any
+    scores: Any, labels: Any, present: Any, start: Any, true: Any, under: Any, over: Any
 ) -> None:  # pragma: no cover - compiled, so that coverage cannot see it
     """Count where each score falls among the scores of the class's own probes.
 
-    `own[start[y] : start[y + 1]]` are those of class y, ascending. The place of a score is how many
-    of them lie below it: `under` without those equal to it, `over` with them.
+    `true[start[y] : start[y + 1]]` are those of class y, ascending. The place of a score is how
+    many of them lie below it: `under` without those equal to it, `over` with them.
     """
     for i in range(scores.shape[0]):
         for y in present:
@@ -137,16 +137,16 @@ def _sort_in(
             s, low, high = scores[i, y], start[y], start[y + 1]
             while low < high:
                 middle = (low + high) // 2
-                if own[middle] < s:
+                if true[middle] < s:
                     low = middle + 1
                 else:
                     high = middle
             under[low + y] += 1
             high = start[y + 1]
-            if low < high and own[low] == s:
+            if low < high and true[low] == s:
                 while low < high:
                     middle = (low + high) // 2
-                    if own[middle] <= s:
+                    if true[middle] <= s:
                         low = middle + 1
                     else:
                         high = middle

@@ -1,4 +1,7 @@
-"""The bundled real data set."""
+"""The bundled real data set.
+
+Public: `load_hangul`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import numpy as np
 
 from headcount.pilot.loading.safe_arrays import read_npz
 from headcount.pilot.pilot import Pilot
+
+__all__ = ["load_hangul"]
 
 FIRST_SYLLABLE = 0xAC00
 

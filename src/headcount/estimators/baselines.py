@@ -250,10 +250,10 @@ class _BetaObjective:
 
         Written with rises of log-gamma by a and by a + l, which stay small where b and n are huge.
         """
-        lost, rest = self.losses, b + (self.n - self.losses)
-        logs = log_gamma_rise(a, lost) - log_gamma_rise(rest, a + lost) + log_gamma_rise(b, a)
+        lost, won = self.losses, b + (self.n - self.losses)
+        logs = log_gamma_rise(a, lost) - log_gamma_rise(won, a + lost) + log_gamma_rise(b, a)
         by_a = digamma_rise(a, lost) - digamma_rise(a + b, self.n)
-        by_b = digamma_rise(b, a) - digamma_rise(rest, a + lost)
+        by_b = digamma_rise(b, a) - digamma_rise(won, a + lost)
         return logs, by_a, by_b
 
     def minimise(self) -> tuple[float, float]:

@@ -151,8 +151,8 @@ def mixture_law(parts: Floats) -> Favorability:
     share = (width[:, None] * gauss / 2).ravel()
     powers = np.arange(1, len(parts))
     density = (parts[1:] * powers * (1 - p)[:, None] ** (powers - 1)).sum(axis=1)
-    rest = parts[1:] @ powers * width[-1]  # the density at p = 0 times what is left
+    end_mass = parts[1:] @ powers * width[-1]  # the density at p = 0 times what is left
     return Favorability(
         np.concatenate([[0.0, width[-1] / 2], p]),
-        np.concatenate([[parts[0], rest], density * share]),
+        np.concatenate([[parts[0], end_mass], density * share]),
     )

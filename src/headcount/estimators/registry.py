@@ -151,16 +151,16 @@ def describe_method(name: str) -> str:
 
 
 def _from_name(name: str, random_state: int | None) -> Extrapolator:
-    base, *rest = name.split(":")
+    base, *texts = name.split(":")
     if base in METHODS:
         kind = METHODS[base]
-    elif rest and "=" not in rest[0]:
-        kind = _own_class(base, rest[0])
-        base, rest = f"{base}:{rest[0]}", rest[1:]
+    elif texts and "=" not in texts[0]:
+        kind = _own_class(base, texts[0])
+        base, texts = f"{base}:{texts[0]}", texts[1:]
     else:
         raise _unknown(base)
     options: dict[str, Any] = {}
-    for text in rest:
+    for text in texts:
         option, value = _option(kind, base, text)
         if option in options:
             raise ParameterError(f"method {name} has option {option!r} twice; give it once.")
@@ -176,17 +176,17 @@ def _from_name(name: str, random_state: int | None) -> Extrapolator:
 def _option(kind: type[Extrapolator], base: str, text: str) -> tuple[str, Any]:
     """Return name and value of an option; what is no Python literal is a word."""
     option, equals, word = text.partition("=")
-    known = _options(kind)
+    accepted = _options(kind)
     if not equals:
         raise ParameterError(f"method {base} is followed by {text!r}, which is no option=value.")
-    if option not in known:
-        names = ", ".join(sorted(known)) or "none"
+    if option not in accepted:
+        names = ", ".join(sorted(accepted)) or "none"
         raise ParameterError(f"method {base} has no option {option!r}; it has: {names}.")
     try:
         value = ast.literal_eval(word)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         value = word
-    usual = known[option].default
+    usual = accepted[option].default
     for kind_of_value, words in ((bool, "True or False"), (int | float, "a number")):
         if isinstance(usual, kind_of_value):
             if not isinstance(value, kind_of_value):
@@ -232,7 +232,7 @@ def _own_class(module: str, name: str) -> type[Extrapolator]:
 
 
 def _nearest_class(module: ModuleType, name: str) -> str:
-    kinds = {kind.lower(): kind for kind, thing in vars(module).items() if isinstance(thing, type)}
+    kinds = {kind.lower(): kind for kind, value in vars(module).items() if isinstance(value, type)}
     near = difflib.get_close_matches(name.lower(), kinds, n=1)
     return f"did you mean {kinds[near[0]]}?" if near else "check the spelling."
 
@@ -258,9 +258,9 @@ def _unknown(name: str) -> ParameterError:
     wanted = name.lower().replace("_", "-")
     near = difflib.get_close_matches(wanted, METHODS, n=1)
     if not near:
-        known = ", ".join(sorted(METHODS))
+        names = ", ".join(sorted(METHODS))
         return ParameterError(
-            f"unknown method {name!r:.60}; choose one of {known}, or package.module:Class for your "
+            f"unknown method {name!r:.60}; choose one of {names}, or package.module:Class for your "
             "own."
         )
     hint = " (names have hyphens)" if "_" in name and wanted == near[0] else ""

@@ -199,11 +199,11 @@ def _pooled(pilot: Pilot) -> tuple[Floats, _Pool]:
     pool = _Pool()
     true, mean, spread = np.empty((3, pilot.n_probes))
     for rows, scores in pilot.score_blocks():
-        here, own = np.arange(len(scores)), pilot.labels[rows]
+        row, true_class = np.arange(len(scores)), pilot.labels[rows]
         wrong = np.ones(scores.shape, np.bool_)
-        wrong[here, own] = False
+        wrong[row, true_class] = False
         impostors = scores[wrong].reshape(len(scores), n_rivals)
-        true[rows], mean[rows] = scores[here, own], impostors.mean(axis=1)
+        true[rows], mean[rows] = scores[row, true_class], impostors.mean(axis=1)
         centred = impostors - mean[rows][:, None]
         size = np.sqrt((centred**2).sum(axis=1) / max(n_rivals - 1, 1))
         size[(n_rivals == 1) | (size < _ROUND_OFF * np.abs(impostors).max(axis=1))] = 0.0

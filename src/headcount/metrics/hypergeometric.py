@@ -216,14 +216,14 @@ def fill_place_chances(k, n_classes, chances):
 
 
 @njit(nogil=True, cache=True)
-def sum_over_places(values, rest, k):
-    """Sum values times the chances of `fill_place_chances`; `rest[j]` is the sum of values[j:]."""
+def sum_over_places(values, onwards, k):
+    """Sum values times the chances of `fill_place_chances`; `onwards[j]` sums values[j:]."""
     n_classes = len(values) + 1
     if k < 2:
         return 0.0
     total, chance = 0.0, (k - 1.0) / (n_classes - 1.0)
     for place in range(n_classes - 1):
-        if chance * rest[place] <= 1e-18 * total:  # chances fall, so no more than this is left
+        if chance * onwards[place] <= 1e-18 * total:  # chances fall, so no more than this is left
             break
         total += chance * values[place]
         chance = _with_one_more_loss(chance, place, n_classes - 2, k - 2)

@@ -47,9 +47,9 @@ def classifier_name(clf: Any) -> str:
     >>> classifier_name(make_pipeline(StandardScaler(), GaussianNB()))
     'GaussianNB'
     """
-    known = [kind.__name__ for kind in type(clf).__mro__ if kind.__name__ in TRAINED]
-    if known:
-        return known[0]
+    kinds = [kind.__name__ for kind in type(clf).__mro__ if kind.__name__ in TRAINED]
+    if kinds:
+        return kinds[0]
     if hasattr(clf, "steps"):
         return classifier_name(clf.steps[-1][1])
     inner = next((getattr(clf, name) for name in INSIDE if hasattr(clf, name)), None)

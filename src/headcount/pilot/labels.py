@@ -56,12 +56,12 @@ def positions(
     With `numbered`, integers that are no names may also be positions (the columns of a matrix).
     """
     refuse_duplicates(names, "class names")
-    sought, known = labels, names
+    sought, listed = labels, names
     if labels.dtype.kind != names.dtype.kind:
-        sought, known = labels.astype(str), names.astype(str)
-    order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known[order], sought), len(known) - 1)
-    is_name = known[order][place] == sought
+        sought, listed = labels.astype(str), names.astype(str)
+    order = np.argsort(listed, kind="stable")
+    place = np.minimum(np.searchsorted(listed[order], sought), len(listed) - 1)
+    is_name = listed[order][place] == sought
     if numbered and labels.dtype.kind == "i" and names.dtype.kind == "U" and not is_name.any():
         validation.refuse(
             (labels < 0) | (labels >= len(names)),

@@ -560,6 +560,29 @@ class Pilot:
             self._beats = self._need_source().beats(self.losses, self.ties)
         return self._beats
 
+    def settled_beats(self) -> Beats:
+        """Which classes beat or tie each probe once the tie rule has spoken, as in `settled`.
+
+        Examples
+        --------
+        >>> from headcount import Pilot
+        >>> scores = [[2, 2, 1], [0, 5, 6]]
+        >>> for rule in ("random", "lose", "win"):
+        ...     beats = Pilot.from_scores(scores, [0, 1], tie_rule=rule).settled_beats()
+        ...     print(beats.start.tolist(), beats.classes.tolist(), beats.tied.tolist())
+        [0, 1, 2] [1, 2] [True, False]
+        [0, 1, 2] [1, 2] [False, False]
+        [0, 0, 1] [2] [False]
+        """
+        beats = self.beats()
+        if self.tie_rule == "random":
+            return beats
+        counted = ~beats.tied | (self.tie_rule == "lose")
+        owner = np.repeat(np.arange(self.n_probes), np.diff(beats.start))[counted]
+        start = np.searchsorted(owner, np.arange(self.n_probes + 1)).astype(np.int64)
+        tied = np.zeros(len(owner), np.bool_)
+        return Beats(start, beats.classes[counted], tied, beats.n_classes)
+
     def canonical_classes(self) -> NDArray[Any]:
         """Names of the classes in an order that does not depend on how the data were ordered.
 

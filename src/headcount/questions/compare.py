@@ -178,8 +178,8 @@ class Comparison:
         for pair in self.pairs:
             if (pair.first, pair.second) == (first, second):
                 return pair
-        known = ", ".join(f"{p.first!r} with {p.second!r}" for p in self.pairs)
-        raise ParameterError(f"{first!r} is not compared with {second!r}; there is {known}.")
+        pairs = ", ".join(f"{p.first!r} with {p.second!r}" for p in self.pairs)
+        raise ParameterError(f"{first!r} is not compared with {second!r}; there is {pairs}.")
 
     def cells(self) -> list[list[str]]:
         """Return the values as people read them: a row a number of classes, a column a system."""
@@ -697,9 +697,9 @@ def _zero(grid: Ints, values: Floats, sure: int, step: int) -> int:
 
     Interpolated in the logarithm of the number of classes.
     """
-    other = sure + step
-    if not 0 <= other < len(grid) or values[other] > 0:
+    neighbour = sure + step
+    if not 0 <= neighbour < len(grid) or values[neighbour] > 0:
         return int(grid[sure])
-    share = values[sure] / (values[sure] - values[other])
-    zero = np.log(grid[sure]) + share * (np.log(grid[other]) - np.log(grid[sure]))
+    share = values[sure] / (values[sure] - values[neighbour])
+    zero = np.log(grid[sure]) + share * (np.log(grid[neighbour]) - np.log(grid[sure]))
     return round(float(np.exp(zero)))

@@ -113,13 +113,13 @@ class Verdict:
     @property
     def name(self) -> str:
         """What was asked, in a few words."""
-        asked = {
+        names = {
             "min": "lower bound",
             "baseline": "against the baseline",
             "reach": "reach",
             "checks": "checks",
         }
-        return f"{counted(self.classes, 'class')}: {asked[self.rule]}"
+        return f"{counted(self.classes, 'class')}: {names[self.rule]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -232,11 +232,11 @@ def differences(baseline: Baseline, method: str, n_classes: int, n_probes: int) 
             f"the baseline was made by {baseline.method} and this forecast by {method}; some of "
             "the difference may come from the method."
         )
-    own, other = (n_classes, n_probes), (baseline.n_classes, baseline.n_probes)
-    if any(b is not None and a != b for a, b in zip(own, other, strict=True)):
+    sizes, earlier = (n_classes, n_probes), (baseline.n_classes, baseline.n_probes)
+    if any(b is not None and a != b for a, b in zip(sizes, earlier, strict=True)):
         notes.append(
-            f"the baseline comes from {_size_in_words(*other)} and this forecast from "
-            f"{_size_in_words(*own)}."
+            f"the baseline comes from {_size_in_words(*earlier)} and this forecast from "
+            f"{_size_in_words(*sizes)}."
         )
     return tuple(notes)
 

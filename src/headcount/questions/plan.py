@@ -238,7 +238,7 @@ def plan(
     >>> needed.half_width_now > 0.02, needed.classes > 100
     (True, True)
     """
-    (asked,) = asked_classes(validation.whole_number(k, "k", 2))
+    (size,) = asked_classes(validation.whole_number(k, "k", 2))
     if not 0 < half_width < 0.5:
         raise ParameterError(
             f"half_width must lie between 0 and 0.5, such as 0.03 for 3 points, not {half_width!r}."
@@ -249,7 +249,7 @@ def plan(
     pilot = as_pilot(data, labels)
     result = forecast(
         pilot,
-        classes=asked,
+        classes=size,
         metric=metric,
         method=method,
         confidence=confidence,
@@ -261,7 +261,7 @@ def plan(
             f"method {result.method} is too slow for a back-test, which a plan rests on; choose "
             "another one."
         )
-    model = WidthModel(result, result.uncertainty, asked)
+    model = WidthModel(result, result.uncertainty, size)
     return plan_by(model, float(half_width), wanted)
 
 
@@ -280,7 +280,7 @@ class WidthModel:
         self.shown = replace(u, n_probes=math.ceil(1 / self.rarer)) if few else u
         whole = u.class_variance + u.probe_variance
         self.by_probes = u.probe_variance / whole if whole > 0 else 0.0
-        self.own = u.probes_per_class
+        self.per_class = u.probes_per_class
 
     def sampling(self, classes: Floats, per_class: float, k: Any = None) -> Floats:
         """Variance that comes from the choice of classes and probes."""
@@ -289,7 +289,7 @@ class WidthModel:
         reached = np.minimum(classes, asked)  # where the pilot to come measures
         inside = np.minimum(reached, size)
         level = u.sampling(inside) ** 2 * self._spread(inside) / self._spread(reached)
-        mix = 1 - self.by_probes + self.by_probes * self.own / per_class
+        mix = 1 - self.by_probes + self.by_probes * self.per_class / per_class
         beyond = self._beyond(classes, asked)
         # What is stated without any step beyond the pilot is due to its size.
         due = np.where(beyond > size, u.onset**2, 0.0)
@@ -312,14 +312,14 @@ class WidthModel:
         value = self._values(stages)
         error = np.sqrt(self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages))
         beyond = self._beyond(sizes, stages)
-        own, shown = (
+        plain, shown = (
             np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
             for limits in (
                 uncertainty.limits(value, beyond, error, self.forecast.confidence)
                 for uncertainty in (self.u, self.shown)
             )
         )
-        return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, own) / 2)
+        return np.asarray(np.where(sizes * per_class * self.rarer > 1, shown, plain) / 2)
 
     def fewest(self, half_width: float, per_class: float) -> int | None:
         """Return the smallest number of classes that brings the interval down to a width."""
@@ -369,8 +369,8 @@ def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Pl
     if not float(u.sampling(u.n_classes)) > 0:
         raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
     size = np.array(float(u.n_classes))
-    sampled, shape = float(model.sampling(size, model.own)), float(model.extrapolation(size))
-    wanted = model.own if per_class is None else per_class
+    sampled, shape = float(model.sampling(size, model.per_class)), float(model.extrapolation(size))
+    wanted = model.per_class if per_class is None else per_class
     probes = model.by_probes * sampled / (sampled + shape)
     classes = model.fewest(half_width, wanted)
     return Plan(
@@ -381,7 +381,7 @@ def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Pl
         n_classes=forecast.n_classes,
         n_probes=forecast.n_probes,
         value=model.value,
-        half_width_now=float(model.half_width(size, model.own)),
+        half_width_now=float(model.half_width(size, model.per_class)),
         class_share=(1 - model.by_probes) * sampled / (sampled + shape),
         probe_share=probes,
         extrapolation_share=shape / (sampled + shape),

@@ -78,11 +78,11 @@ def observed_or_forecast(
 ) -> Floats:
     """Return values at k: from `inside` up to the pilot's size, from `beyond` past it."""
     counts = validation.class_counts(k)
-    values, known = np.empty(counts.shape), counts <= n_classes
-    if known.any():
-        values[known] = inside(counts[known])
-    if not known.all():
-        values[~known] = beyond(counts[~known])
+    values, measured = np.empty(counts.shape), counts <= n_classes
+    if measured.any():
+        values[measured] = inside(counts[measured])
+    if not measured.all():
+        values[~measured] = beyond(counts[~measured])
     return values
 
 

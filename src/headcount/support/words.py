@@ -82,8 +82,8 @@ def near_one(value: float) -> str:
     >>> near_one(0.60512), near_one(0.99948), near_one(1.0)
     ('0.605', '0.99948', '1')
     """
-    left = 1 - value
-    return "1" if left < ROUND_OFF else f"{value:.{max(3, _digits(left) + 2)}f}"
+    missing = 1 - value
+    return "1" if missing < ROUND_OFF else f"{value:.{max(3, _digits(missing) + 2)}f}"
 
 
 def in_points(error: float, beside: float | None = None, sign: str = "") -> str:

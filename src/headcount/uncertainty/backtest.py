@@ -621,12 +621,12 @@ def _of_subset(
     backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
 ) -> Uncertainty:
     """Return the errors of a forecast from some of the classes; see `with_coverage`."""
-    n_points, own = len(backtest.grid), sampling * np.sqrt(step.ratio)
+    n_points, error = len(backtest.grid), sampling * np.sqrt(step.ratio)
     return Uncertainty(
         n_classes=step.n_classes,
         n_probes=refit.n_probes,
         grid=backtest.grid,
-        observed_error=np.full(n_points, own),
+        observed_error=np.full(n_points, error),
         growth=None,
         bias=np.zeros(n_points),
         # Of other sets of classes nothing is asked.

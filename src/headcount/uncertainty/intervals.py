@@ -119,8 +119,8 @@ def read_model(record: Record) -> ErrorModel:
     names = ErrorModel.__dataclass_fields__
     record.no_more_than(names)
     tables = {name: record.numbers(name, 0, STEEPEST) for name in ("levels", "quantiles")}
-    rest = [name for name in names if name not in tables]
-    fields: dict[str, Any] = {name: record.number(name, 0, STEEPEST) for name in rest}
+    numbers = [name for name in names if name not in tables]
+    fields: dict[str, Any] = {name: record.number(name, 0, STEEPEST) for name in numbers}
     sizes = {len(table) for table in tables.values()}
     if len(sizes) != 1 or any((np.diff(table) < 0).any() for table in tables.values()):
         raise DataError("the levels and quantiles of this forecast's errors do not fit together.")
@@ -414,8 +414,8 @@ class Uncertainty:
         varies most: as A (1 - A).
         """
         half = 0.5 / self.n_probes
-        measured, asked = (np.clip(v, half, 1 - half) for v in (self.observed, value))
-        scale = self.n_classes / k / (measured * (1 - measured)) / (asked * (1 - asked))
+        measured, reached = (np.clip(v, half, 1 - half) for v in (self.observed, value))
+        scale = self.n_classes / k / (measured * (1 - measured)) / (reached * (1 - reached))
         probes = 0.0
         if probes_per_class is not None:
             often = validation.positive(probes_per_class, "probes_per_class")

@@ -179,8 +179,8 @@ class MetricJackknife(Jackknife):
         super().__init__(pilot, weights)
         self.metric = metric
         self.losses, self.ties = pilot.settled
-        self.rivals = settled_rivals(pilot)
-        self.lengths = np.diff(self.rivals[0])
+        self.rivals = pilot.settled_beats()
+        self.lengths = np.diff(self.rivals.start)
 
     def _add_without_one(self, k: int, every: Floats, own: Floats, change: Floats) -> None:
         loops.delete_one(*self._probes(k, 1), every, own, change)
@@ -203,8 +203,9 @@ class MetricJackknife(Jackknife):
 
     def _probes(self, k: int, missing: int) -> tuple[Any, ...]:
         sums = np.concatenate([[0.0], np.cumsum(self._values(k, missing))])
+        rivals = (self.rivals.start, self.rivals.classes, self.rivals.tied)
         probes = (self.losses, self.ties, self.labels, self.weights)
-        return (*self.rivals, *probes, sums, NEGLIGIBLE)
+        return (*rivals, *probes, sums, NEGLIGIBLE)
 
 
 def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
@@ -251,21 +252,6 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     """
     counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
     return MetricJackknife(pilot, metric).covariance(counts)
-
-
-def settled_rivals(pilot: Pilot) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the classes that beat or tie each probe after the tie rule was applied.
-
-    Returns where the entries of each probe start, the classes, and whether they tie.
-    """
-    beats = pilot.beats()
-    if pilot.tie_rule == "random":
-        return beats.start, beats.classes, beats.tied
-    if pilot.tie_rule == "lose":
-        return beats.start, beats.classes, np.zeros_like(beats.tied)
-    owner = np.repeat(np.arange(pilot.n_probes), np.diff(beats.start))[~beats.tied]
-    start = np.searchsorted(owner, np.arange(pilot.n_probes + 1)).astype(np.int64)
-    return start, beats.classes[~beats.tied], np.zeros(len(owner), np.bool_)
 
 
 def _spread(values: Floats) -> Floats:

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from check_pilots import found, planted, scores, vectors
+from check_pilots import findings, planted, scores, vectors
 from headcount import Pilot
 from headcount.checks import check_input, rivals
 
 
 def test_most_planted_duplicates_are_found():
     """5 pairs among 100 classes: found in nearly all pilots, none where nothing was planted."""
-    assert sum("HC007" in found(planted(5, seed)) for seed in range(10)) >= 9
-    assert sum("HC007" in found(planted(0, seed)) for seed in range(10)) == 0
+    assert sum("HC007" in findings(planted(5, seed)) for seed in range(10)) >= 9
+    assert sum("HC007" in findings(planted(0, seed)) for seed in range(10)) == 0
 
 
 @pytest.mark.parametrize("n_dims", [2, 3, 5])
@@ -19,7 +19,7 @@ def test_crowded_classes_are_no_duplicates(n_dims):
     """In few dimensions many pairs are close by chance, some of them as close as duplicates."""
     for seed in range(5):
         values, labels = scores(n_classes=150, per_class=10, n_dims=n_dims, sigma=0.3, seed=seed)
-        assert "HC007" not in found(Pilot.from_scores(values, labels, higher_is_better=True))
+        assert "HC007" not in findings(Pilot.from_scores(values, labels, higher_is_better=True))
 
 
 def coarse(values, labels, step):
@@ -65,4 +65,4 @@ def test_central_classes_are_no_hubs():
         pilot = Pilot.from_embeddings(probes, labels, centres)
         wins = pilot.beats().wins()
         assert wins.max() >= 1.5 * np.median(wins)
-        assert "HC008" not in found(pilot)
+        assert "HC008" not in findings(pilot)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.ordinary_roc import class_averaged_roc
 from headcount.curves.reversed_roc import ROCCurve, reversed_roc
 from headcount.display.plots.display import Display
 from headcount.display.plots.roc_lines import (
@@ -89,8 +90,6 @@ class ReversedROCDisplay(Display):
         curves = measured_curves(reversed_roc(pilot), censored, REVERSED, AT_WORST, AT_BEST)
         several = pilot.labels is not None and len(np.unique(pilot.labels)) > 1
         if ordinary and pilot.has_scores and several:
-            from headcount.curves.ordinary_roc import class_averaged_roc
-
             curves[ORDINARY] = class_averaged_roc(pilot)
         return cls(curves, nouns=pilot.nouns)
 

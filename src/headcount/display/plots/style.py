@@ -305,8 +305,8 @@ def drawable(name: str) -> str:
     text = plain(name)
     if len(text) > LONGEST_NAME:
         text = text[: LONGEST_NAME - 1] + "…"
-    known = _letters([*_own_families(), *_further_fonts(text)], text)
-    return "".join(letter if letter in known else f"U+{ord(letter):04X}" for letter in text)
+    writable = _letters([*_own_families(), *_further_fonts(text)], text)
+    return "".join(letter if letter in writable else f"U+{ord(letter):04X}" for letter in text)
 
 
 def as_label(text: str) -> str:
@@ -337,13 +337,13 @@ def _letters(families: Sequence[str], text: Iterable[str]) -> set[str]:
     from matplotlib import font_manager
 
     letters = set(text)
-    known: set[str] = set()
+    covered: set[str] = set()
     for name in _installed(families):
         # In a list, since a lone text would be read as a pattern in which a hyphen has a meaning.
         path = font_manager.findfont(font_manager.FontProperties(family=[name]))
         font = font_manager.get_font(path)
-        known |= {letter for letter in letters - known if font.get_char_index(ord(letter))}
-    return known
+        covered |= {letter for letter in letters - covered if font.get_char_index(ord(letter))}
+    return covered
 
 
 def _installed(families: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ up in, `reproduce.py` says how to make the page again, and `rendering.py` puts i
 """
 
 from headcount.display.report.contents import Reproduction
-from headcount.display.report.reproduce import of_command
+from headcount.display.report.reproduce import reproduce_command
 from headcount.display.report.writing import check_report, write_report
 
-__all__ = ["Reproduction", "check_report", "of_command", "write_report"]
+__all__ = ["Reproduction", "check_report", "reproduce_command", "write_report"]

@@ -15,12 +15,12 @@ SEVERITIES = ("error", "warning", "info")  # worst first
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; the first `left` columns hold words, the others numbers."""
+    """A table of texts; the first `n_text` columns hold words, the others numbers."""
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
-    left: int = 0
+    n_text: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ def typed_command(context: Any) -> str:
     return "\n".join(map(plain, lines))
 
 
-def of_command(context: Any, files: list[str]) -> Reproduction:
+def reproduce_command(context: Any, files: list[str]) -> Reproduction:
     """Return the command line that makes a page again."""
     where = ", ".join(map(plain, files))
     return Reproduction(typed_command(context), f"Run it in the folder that holds {where}.")
 
 
-def of_forecast(
+def reproduce_forecast(
     result: Forecast, path: str | os.PathLike[str], saving: Mapping[str, Any]
 ) -> Reproduction:
     """Return Python that makes a forecast and its page again; `saving` are options of `save`."""

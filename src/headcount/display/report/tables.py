@@ -38,7 +38,7 @@ def pilot_facts(
         cut = counted(summary.censored, "probe")
         rows.append(["Censored", f"{cut}, true class not in the list"])
     rows += [[title, text] for title, text in summary.notable().items()]
-    return Table(caption, ("what", "value"), rows, left=2)
+    return Table(caption, ("what", "value"), rows, n_text=2)
 
 
 def facts_of(forecast: Forecast, caption: str, sources: Sequence[str] = ()) -> Table:
@@ -50,7 +50,7 @@ def facts_of(forecast: Forecast, caption: str, sources: Sequence[str] = ()) -> T
     accuracies = float(forecast.accuracy(size)), float(forecast.accuracy(2))
     rows = _size_rows(size, forecast.n_probes, sources)
     rows += _value_rows(forecast.metric, value, accuracies, size)
-    return Table(caption, ("what", "value"), rows, left=2)
+    return Table(caption, ("what", "value"), rows, n_text=2)
 
 
 def _size_rows(n_classes: int, n_probes: int, sources: Sequence[str]) -> list[list[str]]:
@@ -80,7 +80,7 @@ def method_facts(
     rows += [[f"Other curve: {plain(name)}", about] for name, about in (others or {}).items()]
     rows += [list(setting) for setting in settings]
     rows.append(["Version", f"headcount {__version__}"])
-    return Table("Method and version", ("what", "value"), rows, left=2)
+    return Table("Method and version", ("what", "value"), rows, n_text=2)
 
 
 def backtest_part(backtest: Backtest | None, system: str = "") -> BacktestPart:

@@ -14,7 +14,7 @@ from headcount.display.report.pages.backtest import backtest_contents
 from headcount.display.report.pages.comparison import comparison_contents
 from headcount.display.report.pages.forecast import forecast_contents
 from headcount.display.report.rendering import load_templates, render
-from headcount.display.report.reproduce import of_forecast
+from headcount.display.report.reproduce import reproduce_forecast
 from headcount.errors import ParameterError
 from headcount.questions.compare import Comparison
 from headcount.questions.forecast import Forecast
@@ -79,7 +79,7 @@ def write_report(
     names = [Path(source).name for source in sources]
     if reproduction is None and isinstance(result, Forecast):
         options = {"error_rate": error_rate, "title": title, "note": note}
-        reproduction = of_forecast(result, path, options)
+        reproduction = reproduce_forecast(result, path, options)
     contents = replace(
         _contents(result, pilot, names, warnings, reproduction or Reproduction("")),
         error_rate=error_rate,

@@ -95,10 +95,10 @@ class Auto(Extrapolator):
         """
         if self.ratios_ is None or self.spread_ is None or metric != ACCURACY:
             return None
-        logs, known = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
-        slope = (self.spread_[-1] - self.spread_[-2]) / (known[-1] - known[-2])
-        beyond = np.maximum(logs - known[-1], 0.0) * max(float(slope), 0.0)
-        return np.asarray(np.interp(logs, known, self.spread_) + beyond)
+        logs, known_logs = np.log(np.asarray(ratio, dtype=np.float64)), np.log(self.ratios_)
+        slope = (self.spread_[-1] - self.spread_[-2]) / (known_logs[-1] - known_logs[-2])
+        beyond = np.maximum(logs - known_logs[-1], 0.0) * max(float(slope), 0.0)
+        return np.asarray(np.interp(logs, known_logs, self.spread_) + beyond)
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         self.base_ = ProbitNormal().fit(pilot)

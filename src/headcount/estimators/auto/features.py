@@ -234,8 +234,8 @@ def score_features(xp: Any, scores: Any, best: Any, labels: Any) -> tuple[Any, A
     sums : array (..., 3, classes)
         Over probes of other classes: standardised scores, their squares, how many were beaten.
     """
-    own = xp.arange(len(labels)), labels
-    true = scores[(..., *own)][..., None]
+    true_cells = xp.arange(len(labels)), labels
+    true = scores[(..., *true_cells)][..., None]
     # Differences first: the mean of large numbers loses what tells them apart.
     ahead, best = scores - true, best - true
     mean = best.mean(axis=-1, keepdims=True)
@@ -252,7 +252,7 @@ def score_features(xp: Any, scores: Any, best: Any, labels: Any) -> tuple[Any, A
     # Whether a rival wins is seen from the scores themselves, not from rounded ones.
     beats = (xp.sign(ahead) + 1) / 2
     for values in (as_rival, beats):
-        values[(..., *own)] = 0.0
+        values[(..., *true_cells)] = 0.0
     sums = [as_rival.sum(axis=-2), xp.square(as_rival).sum(axis=-2), beats.sum(axis=-2)]
     columns = [*_placed(xp, z, z_true), *_shape(xp, z), *_local(xp, z, z_true)]
     return xp.stack(columns, axis=-1), xp.stack(sums, axis=-2)

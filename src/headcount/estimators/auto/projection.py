@@ -81,14 +81,14 @@ def _tilted(log_base: Floats, rows: Floats, goal: Floats, close: Floats) -> Floa
     """Maximise the dual by Newton's method with halved steps, and return the weights."""
     alpha = np.zeros(len(goal))
     weights, value = _dual(alpha, log_base, rows, goal, close)
-    left = 2
+    patience = 2
     for _ in range(STEPS):
         mean = rows @ weights
         slope = mean - goal - close @ alpha
         centred = rows - mean[:, None]
         step = np.linalg.solve((centred * weights) @ centred.T + close, slope)
         gain = float(slope @ step)
-        left -= gain < ENOUGH
+        patience -= gain < ENOUGH
         size = 1.0
         trial = _dual(alpha + step, log_base, rows, goal, close)
         while gain >= ENOUGH and trial[1] < value + 1e-4 * size * gain and size > 1e-9:
@@ -96,7 +96,7 @@ def _tilted(log_base: Floats, rows: Floats, goal: Floats, close: Floats) -> Floa
             trial = _dual(alpha + size * step, log_base, rows, goal, close)
         alpha = alpha + size * step
         weights, value = trial
-        if left <= 0:
+        if patience <= 0:
             break
     return weights
 

@@ -256,8 +256,8 @@ def first_parameters(
 ) -> list[Any]:
     """Return initial weights; the output starts at two-class accuracy."""
     n_probes, n_classes = rows.values.shape
-    own = int(np.random.SeedSequence([seed, start]).generate_state(1)[0])
-    stacks = networks.started([n_classes, *layers, 1], [own], device)
+    start_seed = int(np.random.SeedSequence([seed, start]).generate_state(1)[0])
+    stacks = networks.started([n_classes, *layers, 1], [start_seed], device)
     parameters = [stack[0] for stack in stacks]
     half = 0.5 / n_probes
     parameters[-1] += float(log_odds(np.clip(goal.target[0], half, 1 - half)))

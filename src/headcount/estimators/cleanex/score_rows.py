@@ -54,9 +54,9 @@ def score_rows(pilot: Pilot) -> ScoreRows:
     assert pilot.labels is not None  # a pilot with scores has labels
     report = reporter()
     for rows, scores in pilot.score_blocks():
-        own = np.arange(len(scores)), pilot.labels[rows]
-        true = scores[own]
-        scores[own] = -np.inf  # sorts first, which is where the true score belongs
+        true_cells = np.arange(len(scores)), pilot.labels[rows]
+        true = scores[true_cells]
+        scores[true_cells] = -np.inf  # sorts first, which is where the true score belongs
         scores.sort(axis=1)
         scores[:, 0] = true
         scores /= unit

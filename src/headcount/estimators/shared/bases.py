@@ -139,9 +139,9 @@ class GaussianBasis:
 
     def law(self, weights: Floats) -> Favorability:
         """Mixture of the laws; what is missing to mass one is an atom at U = 1."""
-        rest = max(0.0, 1 - float(weights.sum()))
+        missing = max(0.0, 1 - float(weights.sum()))
         mass = np.maximum(self.masses @ weights, 0.0)
-        return Favorability(np.append(ndtr(-self.nodes), 0.0), np.append(mass, rest))
+        return Favorability(np.append(ndtr(-self.nodes), 0.0), np.append(mass, missing))
 
 
 def truncated_moment(distance: Floats, k: Floats, degree: int) -> Floats:

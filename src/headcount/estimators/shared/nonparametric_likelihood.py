@@ -130,8 +130,8 @@ def _mean_tail(least: int, n: int, q: Floats) -> Floats:
 def rows_of(table: LossTable) -> Rows:
     """Group a loss table: exact up to 64 losses (or wins), then within a sixth of the number."""
     n = table.n_rivals
-    known = ~table.censored | (table.losses > 0)
-    losses, weights, cut = table.losses[known], table.weights[known], table.censored[known]
+    usable = ~table.censored | (table.losses > 0)
+    losses, weights, cut = table.losses[usable], table.weights[usable], table.censored[usable]
     edges = _edges(n)
     place = np.searchsorted(edges, losses, side="right") - 1
     first = edges[place]  # for a censored probe a lower bound still

@@ -1,4 +1,7 @@
-"""Files -> Pilot."""
+"""Files -> Pilot.
+
+Public: what `__all__` lists. All else is internal.
+"""
 
 from __future__ import annotations
 

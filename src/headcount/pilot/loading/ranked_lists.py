@@ -144,14 +144,14 @@ def _refuse_worst_first(
     inside = probe[1:] == probe[:-1]
     better = np.bincount(probe[1:][inside & (score[1:] > score[:-1])], minlength=n_probes)
     worse = np.bincount(probe[1:][inside & (score[1:] < score[:-1])], minlength=n_probes)
-    course, kind, other = "fall", "distances", "True (--higher-is-better)"
+    course, kind, remedy = "fall", "distances", "True (--higher-is-better)"
     if higher_is_better:
-        course, kind, other = "rise", "similarities", "False (--lower-is-better)"
+        course, kind, remedy = "rise", "similarities", "False (--lower-is-better)"
     n_better, n_steps = better.sum(), better.sum() + worse.sum()
     if n_better > UPSIDE_DOWN * n_steps:
         raise DataError(
             f"distances {course} along the lists in {n_better:,} of {n_steps:,} steps, so if they "
-            f"are {kind} the worst comes first; say higher_is_better={other}, in the npz file or "
+            f"are {kind} the worst comes first; say higher_is_better={remedy}, in the npz file or "
             "as an option, or put the best first."
         )
     backwards = np.flatnonzero((better > 0) & (worse == 0))
@@ -159,7 +159,7 @@ def _refuse_worst_first(
         raise DataError(
             f"distances {course} from end to end in {len(backwards):,} of {n_probes:,} lists "
             f"(first: row {backwards[0]}), so if they are {kind} the worst comes first there; give "
-            f"{kind} in all lists, best first, or in none and say higher_is_better={other}."
+            f"{kind} in all lists, best first, or in none and say higher_is_better={remedy}."
         )
 
 
@@ -243,13 +243,13 @@ def _compare(
     np.minimum.at(last, probe, score)
     both = np.concatenate([classes.astype(str), true.astype(str)])
     codes = np.unique(both, return_inverse=True)[1]
-    listed, own = codes[: len(classes)], codes[len(classes) :]
+    listed, of_probe = codes[: len(classes)], codes[len(classes) :]
     order = np.lexsort((-score, listed, probe))
     probe, listed, score = probe[order], listed[order], score[order]
     first = np.ones(len(probe), np.bool_)
     first[1:] = (probe[1:] != probe[:-1]) | (listed[1:] != listed[:-1])
     probe, listed, score = probe[first], listed[first], score[first]
-    mine = listed == own[probe]
+    mine = listed == of_probe[probe]
     level, rival = np.full((2, len(true)), -np.inf)
     level[probe[mine]] = score[mine]
     np.maximum.at(rival, probe[~mine], score[~mine])

@@ -54,16 +54,16 @@ class MemoryLimit:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = default_memory_limit() if limit is None else limit
-        self.taken = 0
+        self.held_bytes = 0
 
     def take(self, n_bytes: int, what: str, remedy: str = "give fewer rows") -> None:
         """Count bytes that are about to be held; refuse what goes past the limit."""
         self.check(n_bytes, what, remedy)
-        self.taken += n_bytes
+        self.held_bytes += n_bytes
 
     def check(self, n_bytes: int, what: str, remedy: str = "give fewer rows") -> None:
         """Refuse what goes past the limit, if only for a moment."""
-        total = self.taken + n_bytes
+        total = self.held_bytes + n_bytes
         if total > self.limit:
             raise DataError(
                 f"{what}: {total / 2**30:.1f} GiB in all would be over the memory limit of "

@@ -119,10 +119,10 @@ def _counted(
 
 def _refuse_separator(header: list[str], delimiter: str, path: Path) -> None:
     """Refuse a header of one cell that another separator would split."""
-    other = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), None)
-    if other is not None:
+    separator = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), None)
+    if separator is not None:
         raise DataError(
-            f"{path.name} has its cells separated by {SEPARATORS[other]}; write it again with "
+            f"{path.name} has its cells separated by {SEPARATORS[separator]}; write it again with "
             f"{SEPARATORS[delimiter]} between cells and decimal points in numbers."
         )
 

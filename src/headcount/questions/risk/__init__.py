@@ -1,4 +1,7 @@
-"""Average risk: what mistakes cost, for any cost and any prior (paper 004)."""
+"""Average risk: what mistakes cost, for any cost and any prior (paper 004).
+
+Public: what `__all__` lists. All else is internal.
+"""
 
 from headcount.questions.risk.answers import RiskForecast
 from headcount.questions.risk.cost_files import load_cost

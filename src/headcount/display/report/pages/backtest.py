@@ -81,4 +81,4 @@ def _ranking(ranked: Sequence[Backtest]) -> BacktestPart:
     columns = ("method", *(f"from {size:,}" for size in sizes), "supported up to")
     caption = f"Points off when all {ranked[0].n_classes:,} classes were forecast from fewer"
     notes = [f"{plain(backtest.method)}: {note}" for backtest in ranked for note in backtest.notes]
-    return BacktestPart(notes, Table(caption, columns, rows, left=1))
+    return BacktestPart(notes, Table(caption, columns, rows, n_text=1))

@@ -107,7 +107,7 @@ def _leads(result: Comparison) -> Table:
         "first", "second", "classes", f"{result.metric.label} of first", "of second",
         _lead_title(result), "chance that first is better",
     )  # fmt: skip
-    return Table("Who is ahead", columns, rows, left=2)
+    return Table("Who is ahead", columns, rows, n_text=2)
 
 
 def _lead_title(result: Comparison) -> str:
