@@ -24,6 +24,10 @@ from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.errors import ParameterError
 
+FewerRepeats = Annotated[
+    str | None, typer.Option(help="Repeats of slow methods.", metavar="METHOD=N,...")
+]
+
 app = typer.Typer(
     name="python -m experiments",
     help="Run the experiments of the papers and our own; results as JSON, CSV and pictures.",
@@ -40,12 +44,9 @@ def table1(
     pilot: PilotFiles,
     pilot_classes: Annotated[
         str, typer.Option(help="Sizes of the random pilots.", metavar="K,K,...")
-    ] = "100,200,300,400,800",
+    ] = "100,200,400,800",
     repeats: Annotated[int, typer.Option(help="Random pilots of each size.")] = 300,
-    fewer_repeats: Annotated[
-        str | None,
-        typer.Option(help="Repeats of slow methods.", metavar="METHOD=N,..."),
-    ] = None,
+    fewer_repeats: FewerRepeats = None,
     methods: Chosen = None,
     probes_per_class: Annotated[
         int | None, typer.Option(help="Keep so many probes a class, drawn once; all by default.")
@@ -176,10 +177,15 @@ def toy(
 
 @app.command()
 def figure10(
-    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 30,
+    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 180,
     bounded: Annotated[
         bool, typer.Option("--bounded", help="Keep D(1) at most one; the paper does not.")
     ] = False,
+    methods: Annotated[
+        str,
+        typer.Option(help="Methods beside the six bases.", metavar="METHOD,METHOD,..."),
+    ] = "auto",
+    fewer_repeats: FewerRepeats = None,
     output: Output = None,
     seed: Seed = 0,
     jobs: Jobs = 0,
@@ -187,14 +193,40 @@ def figure10(
 ) -> None:
     """Forecast 2,000 Gaussian classes with six spline bases: Figure 10 of paper 000."""
     from experiments.papers import figure10 as experiment
+    from headcount.estimators.registry import resolve_all
 
+    beside, fewer = resolve_all(listed(methods)), _counts(fewer_repeats)
     settings = settings_for("figure10", output, seed, jobs, fresh, [])
     with terminal.progress("Running figure10"):
-        results = experiment.figure10(settings, repeats=repeats, bounded=bounded)
+        results = experiment.figure10(
+            settings, repeats=repeats, bounded=bounded, methods=beside, fewer=fewer
+        )
         paths = results.write(settings.output, experiment.draw)
-    columns = ["basis", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
-    names = ["basis", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
+    columns = ["method", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
+    names = ["method", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
     show(results, columns, names, paths, 1)
+
+
+@app.command()
+def splines(
+    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 60,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Vary constraints, degree, knots and the last knot: what 000 §6-7 and 002 §6 guess."""
+    from experiments.papers import splines as experiment
+
+    settings = settings_for("splines", output, seed, jobs, fresh, [])
+    with terminal.progress("Running splines"):
+        results = experiment.splines(settings, repeats=repeats)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["varied", "constraint", "D(1) <= 1", "degree", "knots", "last knot", "sigma", "from",
+               "refused", "bias", "sd", "RMSE", "s.e."]  # fmt: skip
+    names = ["part", "constraint", "bounded", "degree", "n_knots", "nearest", "sigma",
+             "pilot_classes", "refused", "bias", "sd", "rmse", "rmse_error"]  # fmt: skip
+    show(results, columns, names, paths, 2)
 
 
 @app.command()
@@ -216,9 +248,14 @@ def cleanex(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods; cleanex,cleanex-fast,regression,kde by default.",
+            help="Methods; by default cleanex, cleanex-fast, regression, kde with three bandwidths "
+            "and auto.",
             metavar="METHOD,METHOD,...",
         ),
+    ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option(help="Journal with networks that need not be trained again.", metavar="FILE"),
     ] = None,
     output: Output = None,
     seed: Seed = 0,
@@ -238,11 +275,12 @@ def cleanex(
     wanted = resolve_all(list(experiment.METHODS) if methods is None else names_of(methods))
     run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
+    inputs += [] if kept is None else [kept]
     pictures = cleanex_figures.pictures(run)
     settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
     with terminal.progress("Running cleanex"):
         results = experiment.cleanex(
-            settings, parts=run, faces=data, methods=wanted, repeats=repeats
+            settings, parts=run, faces=data, methods=wanted, repeats=repeats, kept=kept
         )
         paths = results.write(settings.output, cleanex_figures.draw)
     columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]

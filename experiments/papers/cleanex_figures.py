@@ -33,7 +33,7 @@ SHOWN = {
     "figure3": (FACES, DECODING),
 }
 # The same colour for a method in every picture; others take what is left but that of the truth.
-FIXED = dict(zip((*METHODS, ORACLE), (*(COLOURS[i] for i in (1, 4, 0, 3)), GREY), strict=True))
+FIXED = dict(zip((*METHODS[:4], ORACLE), (*(COLOURS[i] for i in (1, 4, 0, 3)), GREY), strict=True))
 LEFT = [colour for colour in COLOURS if colour not in (*FIXED.values(), TRUTH)]
 REFERENCE = METHODS[0]
 MOST_RATIO = 4.0
