@@ -122,7 +122,12 @@ def classifiers(
     classes: Annotated[int, typer.Option(help="Classes to forecast.")] = 400,
     repeats: Annotated[int, typer.Option(help="Random sets of classes.")] = 10,
     train: Annotated[int, typer.Option(help="Training points a class; the others test.")] = 10,
+    learners: Annotated[
+        str | None,
+        typer.Option(help="Classifiers, e.g. logistic,SVM; all by default.", metavar="NAME,..."),
+    ] = None,
     methods: Chosen = None,
+    fewer_repeats: FewerRepeats = None,
     output: Output = None,
     seed: Seed = 0,
     jobs: Jobs = 0,
@@ -130,9 +135,10 @@ def classifiers(
 ) -> None:
     """Forecast classifiers that are trained again on more classes, marginal and not."""
     from experiments.papers import classifiers as experiment
+    from experiments.papers.learners import LEARNERS
     from headcount.estimators.registry import resolve_all
 
-    wanted = resolve_all(names_of(methods))
+    wanted, fewer = resolve_all(names_of(methods)), _counts(fewer_repeats)
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
     with terminal.progress("Running classifiers"):
         points = experiment.read_drawings(drawings)
@@ -145,7 +151,9 @@ def classifiers(
             many=classes,
             repeats=repeats,
             train=train,
+            learners=names_of(learners) or tuple(LEARNERS),
             methods=wanted,
+            fewer=fewer,
         )
         paths = results.write(settings.output, experiment.draw)
     columns = ["classifier", "method", "measured", "truth", "gap", "forecast", "bias", "sd", "RMSE"]
