@@ -261,6 +261,12 @@ def cleanex(
             metavar="METHOD,METHOD,...",
         ),
     ] = None,
+    fewer_repeats: Annotated[
+        str | None,
+        typer.Option(
+            help="Pilots of 500 classes or more for slow methods.", metavar="METHOD=N,..."
+        ),
+    ] = None,
     kept: Annotated[
         Path | None,
         typer.Option(help="Journal with networks that need not be trained again.", metavar="FILE"),
@@ -288,7 +294,13 @@ def cleanex(
     settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
     with terminal.progress("Running cleanex"):
         results = experiment.cleanex(
-            settings, parts=run, faces=data, methods=wanted, repeats=repeats, kept=kept
+            settings,
+            parts=run,
+            faces=data,
+            methods=wanted,
+            repeats=repeats,
+            fewer=_counts(fewer_repeats),
+            kept=kept,
         )
         paths = results.write(settings.output, cleanex_figures.draw)
     columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]

@@ -245,7 +245,7 @@ def reference(place: Detail, methods: Sequence[str]) -> str:
 
 def ratios(place: Detail, name: str, base: str) -> list[float]:
     """Return a method's RMSE over another's, pilot by pilot, where both answered."""
-    pairs = zip(place["rmse"][name], place["rmse"][base], strict=True)
+    pairs = zip(place["rmse"][name], place["rmse"][base], strict=False)
     return [
         min(rmse / base_rmse, MOST_RATIO)
         for rmse, base_rmse in pairs

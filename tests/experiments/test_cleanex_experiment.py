@@ -304,6 +304,21 @@ def test_networks_of_other_pilots_are_refused(small, tmp_path):
                         **TINY, kept=journal)  # fmt: skip
 
 
+def test_slow_methods_may_have_fewer_of_the_large_pilots(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(cleanex, "LARGE", K1)
+    results = cleanex.cleanex(Settings(tmp_path), parts=["d5"], methods={"kde": Kde()},
+                              fewer={"kde": 2}, **TINY)  # fmt: skip
+    counts = {(row["k1"], row["method"]): row["repeats"] for row in results.rows}
+    assert counts == {
+        (10, "kde"): REPEATS, (10, "oracle"): REPEATS, (K1, "kde"): 2, (K1, "oracle"): REPEATS,
+    }  # fmt: skip
+    whole = {(r["k1"], r["sigma2"]): r for r in small[0].details["places"] if r["sigma2"]}
+    for place in results.details["places"]:
+        usual = whole[place["k1"], place["sigma2"]]["rmse"]["kde"]
+        assert place["rmse"]["kde"] == usual[: len(place["rmse"]["kde"])]
+    results.write(tmp_path, cleanex_figures.draw)
+
+
 def test_percentages_are_those_of_the_lower_error(small):
     results, _ = small
     by_experiment = {
