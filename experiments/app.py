@@ -66,7 +66,8 @@ def table1(
     from headcount.estimators.registry import resolve_all
 
     sizes = [_whole(size, "--pilot-classes") for size in listed(pilot_classes)]
-    fewer, wanted = _counts(fewer_repeats), resolve_all(names_of(methods))
+    fewer = _counts(fewer_repeats)
+    wanted = experiment.usual_methods() if methods is None else resolve_all(names_of(methods))
     with terminal.progress("Running table1"):
         whole = pilot.load()
         settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
@@ -138,7 +139,8 @@ def classifiers(
     from experiments.papers.learners import LEARNERS
     from headcount.estimators.registry import resolve_all
 
-    wanted, fewer = resolve_all(names_of(methods)), _counts(fewer_repeats)
+    fewer = _counts(fewer_repeats)
+    wanted = experiment.usual_methods() if methods is None else resolve_all(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
     with terminal.progress("Running classifiers"):
         points = experiment.read_drawings(drawings)

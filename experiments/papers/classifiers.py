@@ -39,6 +39,12 @@ FILE = "omniglot_pixels.npz"
 FEW, MANY, REPEATS, TRAIN = 20, 400, 10, 10
 
 
+def usual_methods() -> dict[str, Extrapolator]:
+    """Return all registered methods, the bandwidths of 001, and the networks."""
+    bandwidths = [f"kde:bandwidth={rule}" for rule in ("nrd0", "pseudolikelihood")]
+    return resolve_all() | resolve_all([*bandwidths, "cleanex-fast", "cleanex"])
+
+
 @dataclass(frozen=True)
 class Drawings:
     """Feature vectors of labelled drawings, in units of their mean variance."""
@@ -117,7 +123,7 @@ def classifiers(
     learners : sequence of str
         Which classifiers.
     methods : mapping, optional
-        Estimators by name; all registered ones by default.
+        Estimators by name; see `usual_methods` for the default.
     fewer : mapping, optional
         Smaller numbers of repeats for slow methods, by name.
 
@@ -128,7 +134,7 @@ def classifiers(
         accuracy on the pilot's classes alone of the one trained on the many, minus that of the one
         trained on the few. It is zero for a marginal classifier.
     """
-    methods = resolve_all() if methods is None else methods
+    methods = usual_methods() if methods is None else methods
     fewer = dict(fewer or {})
     _check(drawings, few, many, repeats, train, learners)
     check_fewer(fewer, methods)
