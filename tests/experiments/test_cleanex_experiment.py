@@ -287,6 +287,20 @@ def test_networks_are_not_trained_again_where_a_journal_holds_them(small, tmp_pa
     assert {row["taken_from"] for row in whole.rows} == {""}
 
 
+def test_faces_are_those_of_the_journal_though_their_file_was_marked_otherwise(faces, tmp_path):
+    """The oracle says that the pilots are the same; the mark of a file may follow the version."""
+    asked = {"parts": ["faces"], "faces": faces, "methods": {"cleanex": network()}, **TINY}
+    first = cleanex.cleanex(Settings(tmp_path / "a"), **asked)
+    text = (tmp_path / "a" / JOURNAL).read_text()
+    mark = populations.sources(["faces"], faces, K2, 50, ("normal",))[0].mark
+    assert f"@{mark}/" in text
+    journal = tmp_path / "recorded.jsonl"
+    journal.write_text(text.replace(f"@{mark}/", "@another0/"))
+    again = cleanex.cleanex(Settings(tmp_path / "b"), kept=journal, **asked)
+    assert again.run["tasks"] == 1  # the oracle
+    assert [row["rmse"] for row in again.rows] == [row["rmse"] for row in first.rows]
+
+
 def test_networks_of_other_pilots_are_refused(small, tmp_path):
     _, settings = small
     journal = recorded(settings, tmp_path, "x")
