@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from experiments import app
 from experiments.papers import splines
 from experiments.papers.figure10 import simulated
-from experiments.papers.spline_designs import design, knots_to
+from experiments.papers.spline_designs import design, knots_to, non_negative
 from experiments.papers.splines import Fit
 from experiments.runner import Settings
 from headcount.estimators import SplineRegression
@@ -36,6 +37,26 @@ def test_forecasts_are_those_of_spline_regression(n_classes, bounded, options, w
     theirs = SplineRegression(bounded=bounded, **usual, **wanted).fit(pilot).predict(list(ASKED))
     np.testing.assert_allclose(ours, theirs, atol=2e-4)
     assert np.ptp(theirs) > 0.3
+
+
+@pytest.mark.parametrize("spacing", ["uniform", "quadratic"])
+def test_ten_thousand_knots_are_fitted_as_spline_regression_does(spacing):
+    pilot = simulated(0.55, 400, seed=8)
+    ours = design(400, ASKED, n_knots=10_000, spacing=spacing).forecast(pilot)
+    theirs = SplineRegression(bounded=False, spacing=spacing).fit(pilot).predict(list(ASKED))
+    np.testing.assert_allclose(ours, theirs, atol=5e-4)
+
+
+def test_few_columns_reach_the_least_distance():
+    """Against all columns at once, where solutions differ but what they reach does not."""
+    rng = np.random.default_rng(0)
+    places = np.linspace(0, 1, 3000)
+    matrix = np.exp(-places * np.geomspace(1, 200, 20)[:, None])
+    for _ in range(5):
+        target = matrix @ rng.dirichlet(np.full(3000, 0.01)) + rng.normal(0, 1e-3, 20)
+        ours = np.linalg.norm(matrix @ non_negative(matrix, target) - target)
+        least = nnls(matrix, target, maxiter=200_000)[1]
+        assert least <= ours * (1 + 1e-9) and ours < least * (1 + 1e-4)
 
 
 def test_knots_end_where_they_should():
