@@ -3,6 +3,7 @@
 import csv
 import json
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from experiments.methods import forecast_record, forecast_records
 from experiments.papers import cleanex, cleanex_figures
 from experiments.papers import cleanex_populations as populations
 from experiments.runner import JOURNAL, Settings, seed_for
+from experiments.shelf import Shelf
 from headcount import DataError, ParameterError, simulate
 from headcount.estimators import CleaneX, Kde, ProbitNormal
 from headcount.estimators.registry import resolve
@@ -500,3 +502,29 @@ def test_pilots_must_be_smaller_than_their_population(faces, tmp_path):
         cleanex.cleanex(
             Settings(tmp_path / "o"), parts=["faces"], faces=faces, methods={"p": ProbitNormal()}
         )
+
+
+# -- the committed results -------------------------------------------------------------------------
+
+
+def test_committed_networks_are_those_of_the_committed_journal():
+    """Rows that were not run again say by which code they were made, and are what it recorded."""
+    folder = Path(populations.__file__).parents[1] / "results" / "cleanex"
+    rows = json.loads((folder / "cleanex.json").read_text())["rows"]
+    shelf = Shelf.read(folder / JOURNAL, 0)
+    taken = [row for row in rows if row["taken_from"]]
+    assert {row["method"] for row in taken} == {"cleanex", "cleanex-fast"}
+    for row in taken:
+        source = populations.Source(
+            row["experiment"], row["k2"], row["d"], row["sigma2"], row["classes"], row["points"]
+        )
+        (records, mark) = next(
+            (records, mark)
+            for (key, method), (mark, records) in shelf.rows.items()
+            if method == row["method"]
+            and key.split("@")[0].startswith(f"cleanex/{source.name}")
+            and key.endswith(f"/{row['k1']}")
+        )
+        assert row["taken_from"] == f"cleanex/{JOURNAL}, {row['method']}@{mark}"
+        values = [record["rmse"] for record in records]
+        assert row["rmse"] == pytest.approx(np.mean(values), abs=1e-6)
