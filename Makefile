@@ -94,6 +94,7 @@ papers: .venv/.installed-dev
 	$(EXPERIMENT) table1 $(DATA)/lfw_dlib_pairs.npz --fewer-repeats cleanex-fast=30 \
 	    --output $(RESULTS)/table1_lfw
 	$(EXPERIMENT) telugu $(DATA) --output $(RESULTS)/telugu
+	$(EXPERIMENT) recorded $(DATA) --output $(RESULTS)/recorded
 	$(EXPERIMENT) classifiers $(DATA) --fewer-repeats cleanex=2 --output $(RESULTS)/classifiers
 	$(EXPERIMENT) classifiers $(DATA) --learners logistic --pilot-classes 100 \
 	    --fewer-repeats cleanex=2 --output $(RESULTS)/classifiers_logistic

@@ -114,6 +114,28 @@ def telugu(
 
 
 @app.command()
+def recorded(
+    folder: Annotated[Path, typer.Argument(help="Holds telugu_*.npz.")],
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast what the authors' R code forecast from Telugu characters, beside what it said."""
+    from experiments.papers import recorded as experiment
+
+    inputs = sorted(folder.glob("telugu_*.npz"))
+    settings = settings_for("recorded", output, seed, jobs, fresh, inputs)
+    with terminal.progress("Running recorded"):
+        results = experiment.recorded(folder, settings)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["classifier", "from", "to", "method", "recorded", "forecast", "difference", "truth"]
+    names = ["classifier", "pilot_classes", "classes", "method", "recorded", "forecast",
+             "difference", "truth"]  # fmt: skip
+    show(results, columns, names, paths, 4)
+
+
+@app.command()
 def classifiers(
     drawings: Annotated[
         Path,
@@ -310,7 +332,9 @@ def cleanex(
     show(results, columns, names, paths, 2, results.details["groups"])
     percentages = [row for row in results.details["percentages"] if row["ours"] is not None]
     if percentages:
-        terminal.say("\nBy how many per cent CleaneX has the lower RMSE; with a minus, the other method:")
+        terminal.say(
+            "\nBy how many per cent CleaneX has the lower RMSE; with a minus, the other method:"
+        )
         terminal.show_table(
             ["part", "method", "than", "printed", "here"],
             [
