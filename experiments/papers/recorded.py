@@ -156,4 +156,7 @@ def draw(results: Results) -> Any:
         list_axis(ax, names, labelled=i % 3 == 0)
         ax.set_xlim(0.3, 1.02)
         ax.set_title(f"{place[0]}, {place[1]} to {place[2]}", fontsize=9)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    shown = dict(zip([*labels, "truth"], [*handles, axes[0][0].lines[-1]], strict=True))
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=3, frameon=False)
     return figure
