@@ -24,6 +24,10 @@ from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
 from headcount.errors import ParameterError
 
+FewerRepeats = Annotated[
+    str | None, typer.Option(help="Repeats of slow methods.", metavar="METHOD=N,...")
+]
+
 app = typer.Typer(
     name="python -m experiments",
     help="Run the experiments of the papers and our own; results as JSON, CSV and pictures.",
@@ -40,12 +44,9 @@ def table1(
     pilot: PilotFiles,
     pilot_classes: Annotated[
         str, typer.Option(help="Sizes of the random pilots.", metavar="K,K,...")
-    ] = "100,200,300,400,800",
+    ] = "100,200,400,800",
     repeats: Annotated[int, typer.Option(help="Random pilots of each size.")] = 300,
-    fewer_repeats: Annotated[
-        str | None,
-        typer.Option(help="Repeats of slow methods.", metavar="METHOD=N,..."),
-    ] = None,
+    fewer_repeats: FewerRepeats = None,
     methods: Chosen = None,
     probes_per_class: Annotated[
         int | None, typer.Option(help="Keep so many probes a class, drawn once; all by default.")
@@ -65,7 +66,8 @@ def table1(
     from headcount.estimators.registry import resolve_all
 
     sizes = [_whole(size, "--pilot-classes") for size in listed(pilot_classes)]
-    fewer, wanted = _counts(fewer_repeats), resolve_all(names_of(methods))
+    fewer = _counts(fewer_repeats)
+    wanted = experiment.usual_methods() if methods is None else resolve_all(names_of(methods))
     with terminal.progress("Running table1"):
         whole = pilot.load()
         settings = settings_for("table1", output, seed, jobs, fresh, pilot.inputs)
@@ -112,6 +114,28 @@ def telugu(
 
 
 @app.command()
+def recorded(
+    folder: Annotated[Path, typer.Argument(help="Holds telugu_*.npz.")],
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast what the authors' R code forecast from Telugu characters, beside what it said."""
+    from experiments.papers import recorded as experiment
+
+    inputs = sorted(folder.glob("telugu_*.npz"))
+    settings = settings_for("recorded", output, seed, jobs, fresh, inputs)
+    with terminal.progress("Running recorded"):
+        results = experiment.recorded(folder, settings)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["classifier", "from", "to", "method", "recorded", "forecast", "difference", "truth"]
+    names = ["classifier", "pilot_classes", "classes", "method", "recorded", "forecast",
+             "difference", "truth"]  # fmt: skip
+    show(results, columns, names, paths, 4)
+
+
+@app.command()
 def classifiers(
     drawings: Annotated[
         Path,
@@ -121,7 +145,12 @@ def classifiers(
     classes: Annotated[int, typer.Option(help="Classes to forecast.")] = 400,
     repeats: Annotated[int, typer.Option(help="Random sets of classes.")] = 10,
     train: Annotated[int, typer.Option(help="Training points a class; the others test.")] = 10,
+    learners: Annotated[
+        str | None,
+        typer.Option(help="Classifiers, e.g. logistic,SVM; all by default.", metavar="NAME,..."),
+    ] = None,
     methods: Chosen = None,
+    fewer_repeats: FewerRepeats = None,
     output: Output = None,
     seed: Seed = 0,
     jobs: Jobs = 0,
@@ -129,9 +158,11 @@ def classifiers(
 ) -> None:
     """Forecast classifiers that are trained again on more classes, marginal and not."""
     from experiments.papers import classifiers as experiment
+    from experiments.papers.learners import LEARNERS
     from headcount.estimators.registry import resolve_all
 
-    wanted = resolve_all(names_of(methods))
+    fewer = _counts(fewer_repeats)
+    wanted = experiment.usual_methods() if methods is None else resolve_all(names_of(methods))
     path = drawings / experiment.FILE if drawings.is_dir() else drawings
     with terminal.progress("Running classifiers"):
         points = experiment.read_drawings(drawings)
@@ -144,7 +175,9 @@ def classifiers(
             many=classes,
             repeats=repeats,
             train=train,
+            learners=names_of(learners) or tuple(LEARNERS),
             methods=wanted,
+            fewer=fewer,
         )
         paths = results.write(settings.output, experiment.draw)
     columns = ["classifier", "method", "measured", "truth", "gap", "forecast", "bias", "sd", "RMSE"]
@@ -176,10 +209,15 @@ def toy(
 
 @app.command()
 def figure10(
-    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 30,
+    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 180,
     bounded: Annotated[
         bool, typer.Option("--bounded", help="Keep D(1) at most one; the paper does not.")
     ] = False,
+    methods: Annotated[
+        str,
+        typer.Option(help="Methods beside the six bases.", metavar="METHOD,METHOD,..."),
+    ] = "auto",
+    fewer_repeats: FewerRepeats = None,
     output: Output = None,
     seed: Seed = 0,
     jobs: Jobs = 0,
@@ -187,14 +225,40 @@ def figure10(
 ) -> None:
     """Forecast 2,000 Gaussian classes with six spline bases: Figure 10 of paper 000."""
     from experiments.papers import figure10 as experiment
+    from headcount.estimators.registry import resolve_all
 
+    beside, fewer = resolve_all(listed(methods)), _counts(fewer_repeats)
     settings = settings_for("figure10", output, seed, jobs, fresh, [])
     with terminal.progress("Running figure10"):
-        results = experiment.figure10(settings, repeats=repeats, bounded=bounded)
+        results = experiment.figure10(
+            settings, repeats=repeats, bounded=bounded, methods=beside, fewer=fewer
+        )
         paths = results.write(settings.output, experiment.draw)
-    columns = ["basis", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
-    names = ["basis", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
+    columns = ["method", "sigma", "from", "truth", "forecast", "bias", "sd", "RMSE"]
+    names = ["method", "sigma", "pilot_classes", "truth", "mean_forecast", "bias", "sd", "rmse"]
     show(results, columns, names, paths, 1)
+
+
+@app.command()
+def splines(
+    repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 60,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Vary constraints, degree, knots and the last knot: what 000 §6-7 and 002 §6 guess."""
+    from experiments.papers import splines as experiment
+
+    settings = settings_for("splines", output, seed, jobs, fresh, [])
+    with terminal.progress("Running splines"):
+        results = experiment.splines(settings, repeats=repeats)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["varied", "constraint", "D(1) <= 1", "degree", "knots", "last knot", "sigma", "from",
+               "refused", "bias", "sd", "RMSE", "s.e."]  # fmt: skip
+    names = ["part", "constraint", "bounded", "degree", "n_knots", "nearest", "sigma",
+             "pilot_classes", "refused", "bias", "sd", "rmse", "rmse_error"]  # fmt: skip
+    show(results, columns, names, paths, 2)
 
 
 @app.command()
@@ -216,9 +280,20 @@ def cleanex(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods; cleanex,cleanex-fast,regression,kde by default.",
+            help="Methods; by default cleanex, cleanex-fast, regression, kde with three bandwidths "
+            "and auto.",
             metavar="METHOD,METHOD,...",
         ),
+    ] = None,
+    fewer_repeats: Annotated[
+        str | None,
+        typer.Option(
+            help="Pilots of 500 classes or more for slow methods.", metavar="METHOD=N,..."
+        ),
+    ] = None,
+    kept: Annotated[
+        Path | None,
+        typer.Option(help="Journal with networks that need not be trained again.", metavar="FILE"),
     ] = None,
     output: Output = None,
     seed: Seed = 0,
@@ -238,16 +313,37 @@ def cleanex(
     wanted = resolve_all(list(experiment.METHODS) if methods is None else names_of(methods))
     run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
+    inputs += [] if kept is None else [kept]
     pictures = cleanex_figures.pictures(run)
     settings = settings_for("cleanex", output, seed, jobs, fresh, inputs, pictures)
     with terminal.progress("Running cleanex"):
         results = experiment.cleanex(
-            settings, parts=run, faces=data, methods=wanted, repeats=repeats
+            settings,
+            parts=run,
+            faces=data,
+            methods=wanted,
+            repeats=repeats,
+            fewer=_counts(fewer_repeats),
+            kept=kept,
         )
         paths = results.write(settings.output, cleanex_figures.draw)
     columns = ["part", "method", "from", "to", "RMSE", "standard error", "refused", "seconds"]
     names = ["experiment", "method", "k1", "k2", "rmse", "standard_error", "refused", "seconds"]
     show(results, columns, names, paths, 2, results.details["groups"])
+    percentages = [row for row in results.details["percentages"] if row["ours"] is not None]
+    if percentages:
+        terminal.say(
+            "\nBy how many per cent CleaneX has the lower RMSE; with a minus, the other method:"
+        )
+        terminal.show_table(
+            ["part", "method", "than", "printed", "here"],
+            [
+                [row["experiment"], row["method"], row["than"], str(row["printed"]),
+                 f"{row['ours']:g}"]
+                for row in percentages
+            ],
+            3,
+        )  # fmt: skip
 
 
 @app.command()

@@ -14,11 +14,20 @@ import numpy as np
 from sklearn.base import clone
 
 from experiments.journal import Record
-from headcount.errors import HeadcountError, MissingExtraError, listening
+from headcount.errors import HeadcountError, MissingExtraError, ParameterError, listening
 from headcount.estimators import Extrapolator
 from headcount.pilot.pilot import Pilot
+from headcount.support.validation import whole_number
 
 Methods = Mapping[str, Extrapolator]
+
+
+def check_fewer(fewer: Mapping[str, int], methods: Methods) -> None:
+    """Refuse smaller numbers of repeats that are none, or of methods that do not take part."""
+    for name, count in fewer.items():
+        whole_number(count, "--fewer-repeats", 1)
+        if name not in methods:
+            raise ParameterError(f"--fewer-repeats names {name!r}, which is not among the methods.")
 
 
 def forecast_record(

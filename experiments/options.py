@@ -26,7 +26,7 @@ Chosen = Annotated[
     str | None,
     typer.Option(
         "--methods",
-        help="Methods, e.g. kde,probit-normal:prior_classes=1; all but CleaneX by default.",
+        help="Methods, e.g. kde,probit-normal:prior_classes=1; all the experiment has by default.",
         metavar="METHOD,METHOD,...",
     ),
 ]

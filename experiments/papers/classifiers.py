@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,20 +21,28 @@ from numpy.typing import NDArray
 
 from experiments.figures import COLOURS, GREY, list_axis, new_figure
 from experiments.journal import Record
-from experiments.methods import Methods, forecast_record, rounded, stamp, summarised
+from experiments.methods import Methods, check_fewer, forecast_record, rounded, stamp, summarised
 from experiments.papers.learners import LEARNERS, signature
 from experiments.results import Results
 from experiments.runner import AGAIN, Settings, Task, conduct, seed_for
 from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError
+from headcount.estimators import Extrapolator
 from headcount.estimators.registry import resolve_all
 from headcount.pilot.loading.safe_arrays import existing, read_npz
 from headcount.pilot.pilot import Pilot
+from headcount.support import validation
 from headcount.support.validation import whole_number
 
 NAME = "classifiers"
 FILE = "omniglot_pixels.npz"
 FEW, MANY, REPEATS, TRAIN = 20, 400, 10, 10
+
+
+def usual_methods() -> dict[str, Extrapolator]:
+    """Return all registered methods, the bandwidths of 001, and the networks."""
+    bandwidths = [f"kde:bandwidth={rule}" for rule in ("nrd0", "pseudolikelihood")]
+    return resolve_all() | resolve_all([*bandwidths, "cleanex-fast", "cleanex"])
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ def classifiers(
     train: int = TRAIN,
     learners: Sequence[str] = tuple(LEARNERS),
     methods: Methods | None = None,
+    fewer: Mapping[str, int] | None = None,
 ) -> Results:
     """Forecast retrained classifiers from few classes to many.
 
@@ -114,7 +123,9 @@ def classifiers(
     learners : sequence of str
         Which classifiers.
     methods : mapping, optional
-        Estimators by name; all registered ones by default.
+        Estimators by name; see `usual_methods` for the default.
+    fewer : mapping, optional
+        Smaller numbers of repeats for slow methods, by name.
 
     Returns
     -------
@@ -123,10 +134,11 @@ def classifiers(
         accuracy on the pilot's classes alone of the one trained on the many, minus that of the one
         trained on the few. It is zero for a marginal classifier.
     """
-    methods = resolve_all() if methods is None else methods
-    _check(drawings, few, many, repeats, train)
+    methods = usual_methods() if methods is None else methods
+    fewer = dict(fewer or {})
+    _check(drawings, few, many, repeats, train, learners)
+    check_fewer(fewer, methods)
     places = [(name, repeat) for name in learners for repeat in range(repeats)]
-    mark = _mark(methods)
     common = (drawings, few, many, train, settings.seed)
     # The long tasks first, so that the last ones to finish are short.
     tasks = [
@@ -134,10 +146,11 @@ def classifiers(
         for name, repeat in places
     ] + [
         Task(
-            f"{NAME}/few/{name}/{repeat}/{mark}",
-            partial(forecast_all, *common, name, repeat, dict(methods)),
+            f"{NAME}/few/{name}/{repeat}/{_mark(chosen)}",
+            partial(forecast_all, *common, name, repeat, chosen),
         )
         for name, repeat in places
+        for chosen in [_methods_of(repeat, methods, fewer)]
     ]
     identity = {
         "drawings": str(joblib.hash((drawings.vectors, drawings.labels))),
@@ -168,6 +181,7 @@ def classifiers(
             "many": many,
             "train": train,
             "repeats": repeats,
+            "fewer_repeats": fewer,
             "classifiers": {name: LEARNERS[name].about for name in learners},
             "methods": list(methods),
         },
@@ -201,13 +215,13 @@ def trained_pilot(
     """Train a classifier on the first `size` classes of a repeat; return how its test went."""
     points = split(drawings, many, train, seed, repeat)
     fit, test = points.train_labels < size, points.test_labels < size
-    scores = LEARNERS[name].scores(
+    return LEARNERS[name].pilot(
         points.train[fit],
         points.train_labels[fit],
         points.test[test],
+        points.test_labels[test],
         seed_for(seed, NAME, "train", size, name, repeat),
     )
-    return Pilot.from_scores(scores, points.test_labels[test], higher_is_better=True)
 
 
 def retrained(
@@ -247,7 +261,20 @@ def forecast_all(
     return {"accuracy": accuracy, "forecasts": forecasts, AGAIN: again}
 
 
-def _check(drawings: Drawings, few: int, many: int, repeats: int, train: int) -> None:
+def _methods_of(repeat: int, methods: Methods, fewer: Mapping[str, int]) -> dict[str, Extrapolator]:
+    """Return the methods that take part in a repeat."""
+    return {
+        name: estimator
+        for name, estimator in methods.items()
+        if repeat < fewer.get(name, repeat + 1)
+    }
+
+
+def _check(
+    drawings: Drawings, few: int, many: int, repeats: int, train: int, learners: Sequence[str]
+) -> None:
+    for name in learners:
+        validation.choice(name, "--learners", tuple(LEARNERS))
     whole_number(repeats, "--repeats", 1)
     whole_number(train, "--train", 2)
     whole_number(few, "--pilot-classes", 3)
@@ -270,15 +297,19 @@ def _mark(methods: Methods) -> str:
 
 
 def _row(name: str, method: str, pairs: list[tuple[Record, Record]]) -> dict[str, Any]:
-    outcomes = [(truth["accuracy"], pilot["forecasts"][method]) for truth, pilot in pairs]
+    outcomes = [
+        (truth["accuracy"], pilot["forecasts"][method])
+        for truth, pilot in pairs
+        if method in pilot["forecasts"]
+    ]
     answers = [(out["accuracy"][0], truth) for truth, out in outcomes if "accuracy" in out]
     refusals = sorted({out["refused"] for _, out in outcomes if "refused" in out})
     return {
         "classifier": name,
         "marginal": LEARNERS[name].marginal,
         "method": method,
-        "repeats": len(pairs),
-        "refused": len(pairs) - len(answers),
+        "repeats": len(outcomes),
+        "refused": len(outcomes) - len(answers),
         "measured": rounded(np.mean([pilot["accuracy"] for _, pilot in pairs])),
         "truth": rounded(np.mean([truth["accuracy"] for truth, _ in pairs])),
         "gap": rounded(np.mean([truth["at_few"] - pilot["accuracy"] for truth, pilot in pairs])),
@@ -299,7 +330,7 @@ def _details(
         return [rounded(outcomes[name, repeat][field]) for repeat in range(repeats)]
 
     def forecasts(name: str, method: str) -> list[float | None]:
-        outcomes = [pilots[name, repeat]["forecasts"][method] for repeat in range(repeats)]
+        outcomes = [pilots[name, repeat]["forecasts"].get(method, {}) for repeat in range(repeats)]
         return [rounded(out["accuracy"][0]) if "accuracy" in out else None for out in outcomes]
 
     return {

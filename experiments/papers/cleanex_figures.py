@@ -33,7 +33,7 @@ SHOWN = {
     "figure3": (FACES, DECODING),
 }
 # The same colour for a method in every picture; others take what is left but that of the truth.
-FIXED = dict(zip((*METHODS, ORACLE), (*(COLOURS[i] for i in (1, 4, 0, 3)), GREY), strict=True))
+FIXED = dict(zip((*METHODS[:4], ORACLE), (*(COLOURS[i] for i in (1, 4, 0, 3)), GREY), strict=True))
 LEFT = [colour for colour in COLOURS if colour not in (*FIXED.values(), TRUTH)]
 REFERENCE = METHODS[0]
 MOST_RATIO = 4.0
@@ -80,6 +80,17 @@ def colours(methods: Sequence[str]) -> dict[str, str]:
     """
     others = [name for name in methods if name not in FIXED]
     return FIXED | {name: LEFT[i % len(LEFT)] for i, name in enumerate(others)}
+
+
+def shown_as(name: str) -> str:
+    """Return a method's name over two lines, its bandwidth on the second.
+
+    Examples
+    --------
+    >>> shown_as("kde:bandwidth=nrd0").splitlines()
+    ['kde', 'nrd0']
+    """
+    return name.replace(":bandwidth=", "\n")
 
 
 def _setting(place: Detail) -> str:
@@ -148,7 +159,7 @@ def _curves(places: Sequence[Detail], methods: Sequence[str]) -> Any:
         for ax, place in zip(row, places, strict=True):
             _draw_curves(ax, place, name, methods)
             ax.label_outer()
-        row[0].set_ylabel(f"{name}\naccuracy", fontsize=9)
+        row[0].set_ylabel(f"{shown_as(name)}\naccuracy", fontsize=9)
     for ax, place in zip(axes[0], places, strict=True):
         ax.set_title(_setting(place), fontsize=8)
     _curve_legend(figure)
@@ -200,7 +211,7 @@ def _faces_and_decoding(places: Sequence[Detail], methods: Sequence[str]) -> Any
         floor = _floor(place, methods)
         for ax, name in zip(row, methods, strict=False):
             _draw_curves(ax, place, name, methods, floor)
-            ax.set_title(name, fontsize=9)
+            ax.set_title(shown_as(name), fontsize=9)
         where = f"{place['experiment']}, {place['k1']:,} to {place['k2']:,}"
         row[0].set_ylabel(f"{where}\naccuracy", fontsize=9)
         _list_boxes(row[-2], {n: _values(place, n) for n in (*methods, ORACLE)}, methods)
@@ -221,7 +232,8 @@ def _floor(place: Detail, methods: Sequence[str]) -> float:
 def _list_boxes(ax: Any, samples: dict[str, list[float]], methods: Sequence[str]) -> None:
     for i, (name, values) in enumerate(samples.items()):
         boxes(ax, [i], [values], colours(methods)[name])
-    ax.set_xticks(range(len(samples)), list(samples), rotation=45, ha="right", fontsize=8)
+    labels = [shown_as(name).replace("\n", " ") for name in samples]
+    ax.set_xticks(range(len(samples)), labels, rotation=45, ha="right", fontsize=8)
     ax.tick_params(axis="y", labelsize=8)
     ax.set_xlim(-0.6, len(samples) - 0.4)
     plain(ax, "y")
@@ -245,7 +257,7 @@ def reference(place: Detail, methods: Sequence[str]) -> str:
 
 def ratios(place: Detail, name: str, base: str) -> list[float]:
     """Return a method's RMSE over another's, pilot by pilot, where both answered."""
-    pairs = zip(place["rmse"][name], place["rmse"][base], strict=True)
+    pairs = zip(place["rmse"][name], place["rmse"][base], strict=False)
     return [
         min(rmse / base_rmse, MOST_RATIO)
         for rmse, base_rmse in pairs

@@ -20,6 +20,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
+from headcount.pilot.pilot import Pilot
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -41,14 +43,24 @@ class Learner:
         Which one, with its settings.
     marginal : bool
         Whether a class's score depends on that class alone.
-    scores : callable
+    scores : callable, optional
         From training points, their classes (0, 1, ...), test points and a seed to the scores of
         the test points, a column a class, higher is better.
+    model : callable, optional
+        In place of `scores`: from a seed to a classifier of scikit-learn, whose own scores count.
     """
 
     about: str
     marginal: bool
-    scores: Callable[[Floats, Labels, Floats, int], Floats]
+    scores: Callable[[Floats, Labels, Floats, int], Floats] | None = None
+    model: Callable[[int], Any] | None = None
+
+    def pilot(self, x: Floats, y: Labels, test: Floats, labels: Labels, seed: int) -> Pilot:
+        """Train on points of classes 0, 1, ..., and return how the test went."""
+        if self.model is not None:
+            return Pilot.from_classifier(self.model(seed).fit(x, y), test, labels)
+        assert self.scores is not None  # one of the two is given
+        return Pilot.from_scores(self.scores(x, y, test, seed), labels, higher_is_better=True)
 
 
 def _naive_bayes(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
@@ -72,14 +84,12 @@ def _quadratic(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
     return scores
 
 
-def _logistic(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
-    model = LogisticRegression(C=1.0, max_iter=200).fit(x, y)
-    return np.asarray(model.decision_function(test), dtype=np.float64)
+def _logistic(seed: int) -> LogisticRegression:
+    return LogisticRegression(C=1.0, max_iter=200)
 
 
-def _vector_machine(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
-    model = LinearSVC(C=0.1, random_state=seed).fit(x, y)
-    return np.asarray(model.decision_function(test), dtype=np.float64)
+def _vector_machine(seed: int) -> LinearSVC:
+    return LinearSVC(C=0.1, random_state=seed)
 
 
 def _neighbours(x: Floats, y: Labels, test: Floats, seed: int) -> Floats:
@@ -107,9 +117,9 @@ LEARNERS = {
         f"Gaussian naive Bayes, {SMOOTHING} of the mean variance added", True, _naive_bayes
     ),
     "QDA": Learner("quadratic discriminants, Ledoit-Wolf covariance a class", True, _quadratic),
-    "logistic": Learner("multinomial logistic regression, C = 1", False, _logistic),
+    "logistic": Learner("multinomial logistic regression, C = 1", False, model=_logistic),
     "SVM": Learner("linear support vector machine, one against the rest, C = 0.1", False,
-                   _vector_machine),
+                   model=_vector_machine),
     "epsilon-NN": Learner(
         f"nearest neighbours, {EPSILON} of all training points vote", False, _neighbours
     ),

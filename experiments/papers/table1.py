@@ -25,7 +25,7 @@ from experiments.figures import (
     plain,
 )
 from experiments.journal import Record
-from experiments.methods import Methods, forecast_record, rounded, stamp, summarised
+from experiments.methods import Methods, check_fewer, forecast_record, rounded, stamp, summarised
 from experiments.papers.pilots import digest, thinned
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
@@ -37,18 +37,31 @@ from headcount.pilot.pilot import Pilot
 from headcount.support.validation import whole_number
 
 NAME = "table1"
-PILOT_CLASSES = (100, 200, 300, 400, 800)
+PILOT_CLASSES = (100, 200, 400, 800)
 REPEATS = 300
 CURVES = 10  # repeats whose whole curve is kept for the picture
-SHOWN = ("regression-spline", "probit-normal")  # whose curves are drawn, where they take part
+SHOWN = ("regression-spline:bounded=False", "auto")  # whose curves are drawn, where they take part
 
-# Paper 000, Table 1: faces of 1,672 people, OpenFace, convex linear splines with m = 10,000.
+# Paper 000, Table 1: faces of 1,672 people, OpenFace, convex linear splines with m = 10,000. Slip:
+# its columns are headed 100, 200, 300 and 400. The last two are pilots of 400 and 800 classes: the
+# text says so, and the standard deviations are those of the authors' recorded forecasts
+# (.2766, .1783, .0663 and .0204 at 100, 200, 400 and 800).
 PRINTED = {
     100: {"bias": -0.090, "sd": 0.277, "rmse": 0.291},
     200: {"bias": -0.062, "sd": 0.178, "rmse": 0.189},
-    300: {"bias": -0.016, "sd": 0.066, "rmse": 0.068},
-    400: {"bias": -0.001, "sd": 0.020, "rmse": 0.020},
+    400: {"bias": -0.016, "sd": 0.066, "rmse": 0.068},
+    800: {"bias": -0.001, "sd": 0.020, "rmse": 0.020},
 }
+
+
+# What the paper fits, with D(1) left free; ours keeps it at most one.
+PAPERS_FIT = "regression-spline:bounded=False"
+
+
+def usual_methods() -> dict[str, Extrapolator]:
+    """Return all registered methods, the paper's fit, the bandwidths of 001, and a network."""
+    bandwidths = [f"kde:bandwidth={rule}" for rule in ("nrd0", "pseudolikelihood")]
+    return resolve_all() | resolve_all([PAPERS_FIT, *bandwidths, "cleanex-fast"])
 
 
 # What each method said from each size of pilot, repeat by repeat.
@@ -86,7 +99,7 @@ def table1(
     fewer : mapping, optional
         Smaller numbers of repeats for slow methods, by name.
     methods : mapping, optional
-        Estimators by name; all registered ones by default.
+        Estimators by name; see `usual_methods` for the default.
     probes_per_class : int, optional
         Keep at most so many probes of each class, drawn once.
 
@@ -95,7 +108,7 @@ def table1(
     Results
         A row for each method and k1: mean forecast, bias, sd and RMSE against the whole set.
     """
-    methods = resolve_all() if methods is None else methods
+    methods = usual_methods() if methods is None else methods
     fewer = dict(fewer or {})
     whole = thinned(pilot, probes_per_class, settings.seed)
     sizes = sorted(set(pilot_classes))
@@ -180,10 +193,7 @@ def _check(
                 "--pilot-classes must be below the size of the whole set."
             )
     whole_number(repeats, "--repeats", 1)
-    for name, count in fewer.items():
-        whole_number(count, "--fewer-repeats", 1)
-        if name not in methods:
-            raise ParameterError(f"--fewer-repeats names {name!r}, which is not among the methods.")
+    check_fewer(fewer, methods)
 
 
 def _row(name: str, k1: int, records: list[Record], truth: float) -> dict[str, Any]:

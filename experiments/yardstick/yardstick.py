@@ -8,10 +8,8 @@ the *oracle*, to whom every pilot probe's U is known, is the floor.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from experiments.journal import Record
 from experiments.methods import Methods, rounded
 from experiments.results import Results
 from experiments.runner import JOURNAL, Settings, conduct
+from experiments.shelf import Shelf, same_pilots
 from experiments.yardstick import targets as judge
 from experiments.yardstick.places import (
     HELD_OUT,
@@ -36,15 +35,13 @@ from experiments.yardstick.places import (
 )
 from experiments.yardstick.targets import AUTO, CLEANEX, Stratum
 from experiments.yardstick.tasks import ORACLE, Job, tasks
-from headcount.errors import DataError, ParameterError
+from headcount.errors import ParameterError
 from headcount.estimators.registry import resolve_all
-from headcount.pilot.loading.safe_arrays import existing, read_text
 from headcount.support.validation import whole_number
 
 METHODS = (AUTO, "probit-normal", *judge.PUBLISHED)
 STAND_IN = "cleanex-fast"
 KEPT_HERE = "cleanex.jsonl"
-SAME = 1e-5  # between two oracles' RMSE on the same pilots: only rounding
 
 # What each method answered at each place, pilot by pilot.
 Answers = dict[Place, dict[str, list[Record]]]
@@ -188,7 +185,7 @@ def methods_to_run(
 
     def is_kept(name: str) -> bool:
         count = min(place.pilots, fewer.get(name, place.pilots))
-        return any(len(journal.find(place, name)[0]) >= count for journal in shelves)
+        return any(len(_find(shelf, place, name)[0]) >= count for shelf in shelves)
 
     chosen = {
         name: estimator
@@ -204,50 +201,8 @@ def methods_to_run(
 # -- rows of CleaneX from other runs ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """What the journal of another run holds of CleaneX and of the oracle.
-
-    Attributes
-    ----------
-    name : str
-        Of the file, with its folder's.
-    rows : dict
-        For each place and method as the journal names them, the method's mark and its records.
-    """
-
-    name: str
-    rows: Mapping[tuple[str, str], tuple[str, list[Record]]]
-
-    @classmethod
-    def read(cls, path: Path, seed: int) -> Shelf | None:
-        """Read a journal; None where it belongs to another seed, whose pilots are others."""
-        lines = read_text(existing(path)).splitlines(keepends=True)
-        rows: dict[tuple[str, str], tuple[str, list[Record]]] = {}
-        try:
-            if json.loads(lines[0])["identity"]["seed"] != seed:
-                return None
-            for line in lines[1:]:
-                if not line.endswith("\n"):
-                    continue  # left unfinished by a run that was stopped
-                entry = json.loads(line)
-                match = re.fullmatch(r"(.+)/all \d+/([^/]+)", entry["key"])
-                if match is None:
-                    continue
-                method, _, mark = match[2].partition("@")
-                if method in (*CLEANEX, ORACLE):
-                    rows[match[1], method] = (mark, entry["record"]["repeats"])
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise DataError(f"{path.name} is not the journal of an experiment.") from error
-        return cls(f"{path.resolve().parent.name}/{path.name}", rows)
-
-    def find(self, place: Place, method: str) -> tuple[list[Record], str]:
-        """Return a method's records at a place, by pilot, and its mark; none where it has none."""
-        for key in (f"{NAME}/{place.key}", place.other_key):
-            if key is not None and (key, method) in self.rows:
-                mark, records = self.rows[key, method]
-                return records[: place.pilots], mark
-        return [], ""
+def _find(shelf: Shelf, place: Place, method: str) -> tuple[list[Record], str]:
+    return shelf.find((f"{NAME}/{place.key}", place.other_key), method, place.pilots)
 
 
 def _shelves(settings: Settings, journals: Sequence[Path] | None) -> list[Shelf]:
@@ -281,22 +236,16 @@ def _add_kept(
             continue
         for place, by_method in answers.items():
             for name in CLEANEX:
-                records, mark = shelf.find(place, name)
+                records, mark = _find(shelf, place, name)
                 if not records or name in by_method:
                     continue
-                if not _same(shelf.find(place, ORACLE)[0], by_method[ORACLE], len(records)):
+                oracle = _find(shelf, place, ORACLE)[0]
+                if not same_pilots(oracle, by_method[ORACLE], len(records)):
                     left_out.append(f"{place.key}/{name} in {shelf.name}")
                     continue
                 by_method[name] = records
                 origins[place, name] = f"{shelf.name}, {name}@{mark}"
     return origins, left_out
-
-
-def _same(theirs: Sequence[Record], ours: Sequence[Record], n: int) -> bool:
-    if len(theirs) < n:
-        return False
-    pairs = zip(theirs[:n], ours[:n], strict=True)
-    return all(abs(a["rmse"] - b["rmse"]) <= SAME for a, b in pairs)
 
 
 # -- tables ----------------------------------------------------------------------------------------

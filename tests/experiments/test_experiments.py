@@ -74,6 +74,13 @@ def test_telugu_refuses_folders_without_files(tmp_path, folder):
 SIZES = {"few": 4, "many": 9, "train": 4, "repeats": 2}
 
 
+def scores_of(learner, x, y, test, seed):
+    """Scores by which a classifier ranks, without the pilot that is made of them."""
+    if learner.model is None:
+        return learner.scores(x, y, test, seed)
+    return learner.model(seed).fit(x, y).decision_function(test)
+
+
 def test_drawings_are_templates_and_probes_alike(drawings):
     found = classifiers.read_drawings(drawings)
     assert np.bincount(found.labels).tolist() == [8] * 9
@@ -142,8 +149,8 @@ def test_classifiers_forecast_against_the_retrained_truth(drawings, settings):
             for size, kept in ((9, truths), (4, measured)):
                 fit, test = drawn.train_labels < size, drawn.test_labels < size
                 seed = seed_for(0, "classifiers", "train", size, name, repeat)
-                scores = learner.scores(
-                    drawn.train[fit], drawn.train_labels[fit], drawn.test[test], seed
+                scores = scores_of(
+                    learner, drawn.train[fit], drawn.train_labels[fit], drawn.test[test], seed
                 )
                 right = scores[np.arange(test.sum()), drawn.test_labels[test]][:, None]
                 ahead, tied = (scores > right).sum(axis=1), (scores == right).sum(axis=1)
@@ -164,6 +171,19 @@ def test_classifiers_forecast_against_the_retrained_truth(drawings, settings):
     assert lasting(again) == lasting(results)
 
 
+def test_slow_methods_forecast_fewer_classifiers(drawings, settings):
+    found = classifiers.read_drawings(drawings)
+    both = {"slow": AsMeasured(), "fast": AsMeasured()}
+    results = classifiers.classifiers(
+        found, settings, methods=both, fewer={"slow": 1}, learners=["QDA"], **SIZES
+    )
+    rows = {row["method"]: row for row in results.rows}
+    assert (rows["slow"]["repeats"], rows["fast"]["repeats"]) == (1, 2)
+    said, truth = results.details["QDA"]["forecasts"], results.details["QDA"]["truth"]
+    assert said["slow"] == [said["fast"][0], None]
+    assert rows["slow"]["bias"] == pytest.approx(said["slow"][0] - truth[0], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -172,6 +192,8 @@ def test_classifiers_forecast_against_the_retrained_truth(drawings, settings):
         ({"few": 2}, "pilot-classes"),
         ({"train": 8}, "leaves none"),
         ({"repeats": 0}, "repeats"),
+        ({"learners": ["oracle"]}, "--learners"),
+        ({"methods": {"a": AsMeasured()}, "fewer": {"b": 1}}, "not among the methods"),
     ],
 )
 def test_classifiers_refuse_sizes_that_do_not_fit(drawings, settings, changed, said):

@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from experiments import app
 from experiments.papers import figure10
-from experiments.runner import Settings
+from experiments.runner import Settings, seed_for
+from headcount import ParameterError
+from headcount.estimators.registry import resolve
 
 
 def test_toy_command_writes_its_figures(tmp_path, capsys):
@@ -29,3 +32,23 @@ def test_each_basis_is_forecast_in_each_setting(tmp_path, monkeypatch):
         assert row["rmse"] ** 2 == pytest.approx(row["bias"] ** 2 + row["sd"] ** 2, abs=1e-5)
     results.write(tmp_path, figure10.draw)
     assert (tmp_path / "figure10.png").stat().st_size > 20_000
+
+
+def test_other_methods_see_the_pilots_of_the_bases(tmp_path, monkeypatch):
+    monkeypatch.setattr(figure10, "BASES", {"lin2": figure10.BASES["lin2"]})
+    some = {"auto": resolve("auto"), "kde": resolve("kde")}
+    settings = Settings(tmp_path, n_jobs=1)
+    results = figure10.figure10(
+        settings, repeats=3, sizes=(40,), methods=some, fewer={"kde": 2}, bounded=True
+    )
+    here = {row["method"]: row for row in results.rows if row["pilot_classes"] == 40}
+    assert {name: row["repeats"] for name, row in here.items()} == {"lin2": 3, "auto": 3, "kde": 2}
+    seeds = [seed_for(0, "figure10", 0.55, 40, i) for i in range(2)]
+    by_hand = [
+        float(resolve("kde").fit(figure10.simulated(0.55, 40, seed)).predict(figure10.TARGET))
+        for seed in seeds
+    ]
+    assert here["kde"]["mean_forecast"] == pytest.approx(np.mean(by_hand), abs=1e-6)
+    results.write(tmp_path, figure10.draw)
+    with pytest.raises(ParameterError, match="not among the methods"):
+        figure10.figure10(settings, repeats=2, methods=some, fewer={"lin2": 1})

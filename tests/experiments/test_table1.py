@@ -212,3 +212,17 @@ def test_table1_refuses_what_cannot_be_drawn(whole, settings):
         table1.table1(whole, settings, pilot_classes=[4], repeats=0, methods=some)
     with pytest.raises(UnsupportedError, match="counts"):
         table1.table1(Pilot.from_losses([0, 1], 5), settings, pilot_classes=[4], methods=some)
+
+
+def test_printed_columns_belong_to_the_pilots_of_the_text():
+    """The table's heads "300" and "400" stand over pilots of 400 and 800 classes.
+
+    The standard deviations are those of the forecasts the authors recorded, by size of pilot.
+    """
+    recorded = {100: 0.2766, 200: 0.1783, 400: 0.0663, 800: 0.0204}
+    assert tuple(recorded) == table1.PILOT_CLASSES
+    assert {k1: row["sd"] for k1, row in table1.PRINTED.items()} == {
+        k1: round(sd, 3) for k1, sd in recorded.items()
+    }
+    for row in table1.PRINTED.values():
+        assert row["rmse"] == pytest.approx(np.hypot(row["bias"], row["sd"]), abs=1e-3)

@@ -43,7 +43,7 @@ def test_dense_knots_near_one_do_the_work_of_ten_thousand(small):
     """100 knots packed near one agree with 10,000; 100 uniform ones cannot follow D there."""
     results, _ = small
     at = {
-        row["basis"]: row
+        row["method"]: row
         for row in results.rows
         if (row["sigma"], row["pilot_classes"]) == (0.3, 500)
     }
