@@ -56,6 +56,7 @@ from headcount.support.validation import confidence_level
 from headcount.support.words import (
     OURS,
     Nouns,
+    counted,
     describe_capacity,
     describe_mix,
     past_saying,
@@ -446,11 +447,19 @@ class Forecast:
         return None if self._fitted is None else self._fitted[0]
 
     @property
+    def measured_classes(self) -> str:
+        """How many classes were measured, in words, and in which mix."""
+        size = counted(self.n_classes, "class")
+        return f"sets of up to {size} ({describe_mix(self.mix)})" if self.mix else size
+
+    @property
     def method_code(self) -> str:
         """The method as Python code, to be asked for again."""
         if self._fitted is None:
             return f'"{self.method}"'
-        return code_of(self._fitted[1], self.method, self.random_state)
+        fitted = self._fitted[1]
+        asked_for = fitted.method if isinstance(fitted, Mixed) else fitted
+        return code_of(asked_for, self.method, self.random_state)
 
     @property
     def about(self) -> dict[str, str]:
@@ -564,9 +573,9 @@ class Forecast:
 
     def __repr__(self) -> str:
         title = (
-            f"Forecast of {self.metric.label} from {self.n_classes:,} classes and "
+            f"Forecast of {self.metric.label} from {self.measured_classes} and "
             f"{self.n_probes:,} probes ({self.method})"
-        ) + (f", mix {describe_mix(self.mix)}" if self.mix else "")
+        )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
         return "\n  ".join(map(self.nouns.rename, [title, *self.sentences(), *notes]))
 
