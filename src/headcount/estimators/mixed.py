@@ -30,6 +30,7 @@ from headcount.curves.mixed import (
     MixedLaw,
     count_by_group,
     mix_table,
+    rivals,
 )
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
@@ -41,6 +42,7 @@ Floats = NDArray[np.float64]
 
 FINENESS = 10  # nodes of a law for each standard deviation, when the correlation is looked for
 CLOSE = 0.005  # of the correlation
+LEAST = 1e-9  # values nearer to nought or one have no log odds
 
 
 class Mixed(Extrapolator):
@@ -61,6 +63,7 @@ class Mixed(Extrapolator):
     about: ClassVar[str] = "another method for each pair of groups, joined by a copula"
 
     law_: MixedLaw
+    fits_: list[list[Extrapolator]]
 
     def __init__(self, *, method: Extrapolator, mix: Mapping[str, float]) -> None:
         self.method = method
@@ -73,23 +76,20 @@ class Mixed(Extrapolator):
                 "the losses to each group; choose a method that needs only losses."
             )
         table = mix_table(pilot, self.mix)
-        counts = count_by_group(pilot, table.groups)
+        counts, groups = count_by_group(pilot, table.groups), range(len(table.groups))
+        self.n_classes_ = pilot.n_classes
+        self.class_counts_ = table.class_counts
+        self.fits_ = [[self._fit_pair(counts, g, h) for h in groups] for g in groups]
         joint = [
-            join([self._law(counts, g, h) for h in range(len(table.groups))], rows)
-            for g, rows in enumerate(table.rows)
+            join([_law_of(fit) for fit in fits], rows)
+            for fits, rows in zip(self.fits_, table.rows, strict=True)
         ]
         self.law_ = MixedLaw(table.shares, table.emphasis, joint)
 
-    def _law(self, counts: GroupCounts, group: int, rival_group: int) -> Favorability:
-        """Return the law of the favorability of one group's probes against another group."""
+    def _fit_pair(self, counts: GroupCounts, group: int, rival_group: int) -> Extrapolator:
+        """Return the method fitted to one group's probes against another group."""
         with silence():  # that no probe of one group ever loses to another is no cause for worry
-            fitted = resolve(self.method).fit(pair_pilot(counts, group, rival_group))
-        if fitted.favorability_ is None:
-            raise UnsupportedError(
-                f"method {self.method.alias} gives no law of favorability, which a mix needs; "
-                "choose another, such as auto or probit-normal."
-            )
-        return fitted.favorability_
+            return resolve(self.method).fit(pair_pilot(counts, group, rival_group))
 
     def predict(self, k: Any) -> Floats:
         """Return the expected accuracy among k classes in the proportions of the mix."""
@@ -102,6 +102,32 @@ class Mixed(Extrapolator):
     def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k classes."""
         return self.law_.value(k, metric)
+
+    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
+        r"""Return what follows for the mix from the errors that the method states for each pair.
+
+        With :math:`a_{gh}` the accuracy of the probes of g among the classes of h, and
+        :math:`s_{gh}` the error of its log odds, an error of a factor of the product is
+        :math:`(1 - a_{gh}) s_{gh}` of it. Those of one group's probes against different groups
+        are taken as independent, those of different groups' probes as the same.
+        """
+        ratios = np.asarray(ratio, dtype=np.float64)
+        k = np.maximum(ratios.ravel() * self.n_classes_, 1.0).round()
+        total, value = np.zeros(k.shape), np.zeros(k.shape)
+        for g, (fits, joint) in enumerate(zip(self.fits_, self.law_.joint, strict=True)):
+            met = rivals(self.law_.shares, k, g) + 1.0
+            right = joint.value(met - 1)
+            variance = np.zeros(k.shape)
+            for h, fit in enumerate(fits):
+                known = self.class_counts_[h] + (g != h)
+                stated = fit.stated_error(met[:, h] / known, metric)
+                if stated is None:
+                    return None
+                variance += np.square((1 - fit.predict(met[:, h])) * stated)
+            total += self.law_.emphasis[g] * right * np.sqrt(variance)
+            value += self.law_.emphasis[g] * right
+        inside = np.clip(value, LEAST, 1 - LEAST)
+        return np.asarray(total / (inside * (1 - inside))).reshape(ratios.shape)
 
 
 def pair_pilot(counts: GroupCounts, group: int, rival_group: int) -> Pilot:
@@ -116,6 +142,15 @@ def pair_pilot(counts: GroupCounts, group: int, rival_group: int) -> Pilot:
         n_classes=int(counts.n_rivals(group)[rival_group]) + 1,
         labels=labels,
     )
+
+
+def _law_of(fitted: Extrapolator) -> Favorability:
+    if fitted.favorability_ is None:
+        raise UnsupportedError(
+            f"method {fitted.alias} gives no law of favorability, which a mix needs; choose "
+            "another, such as auto or probit-normal."
+        )
+    return fitted.favorability_
 
 
 def join(laws: list[Favorability], rows: GroupRows) -> JointLaw:

@@ -117,8 +117,8 @@ def by_popularity(
 
     References
     ----------
-    Zheng, Achanta and Benjamini, *How many faces can be recognized?* (2018), section 1, names class
-    sets with power laws as open.
+    *How many faces can be recognized? Performance extrapolation for multi-class classification*
+    (2016), section 1, leaves classes by power laws open.
 
     Examples
     --------

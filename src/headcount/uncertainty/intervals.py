@@ -562,7 +562,7 @@ def assess(
     error = log_odds_error(pilot, observed, inside, spread, metric)
     reach = np.log(np.maximum(grid / n_classes, 1.0))
     total = float(error[-1] * middle * (1 - middle)) ** 2
-    stated = None if fitted is None else fitted.stated_error(grid / n_classes, metric)
+    stated = None if fitted is None else fitted.stated_error(grid / pilot.n_classes, metric)
     within = 0.0 if by_probes is None else min(by_probes, total)
     return Uncertainty(
         n_classes=n_classes,
