@@ -23,6 +23,7 @@ from headcount.errors import ParameterError as ParameterError
 from headcount.errors import UnsupportedError as UnsupportedError
 from headcount.pilot import loading as loading
 from headcount.pilot.loading import load as load
+from headcount.pilot.mixes import by_popularity as by_popularity
 from headcount.pilot.pilot import Pilot as Pilot
 from headcount.questions import risk as risk
 from headcount.questions.compare import Comparison as Comparison

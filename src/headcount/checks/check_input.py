@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.mixed import MixedLaw, MixedObserved
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import UnsupportedError
@@ -50,8 +51,8 @@ class CheckInput:
     """Everything a check may look at."""
 
     pilot: Pilot
-    observed: Observed
-    law: Favorability | PredictedCurve
+    observed: Observed | MixedObserved
+    law: Favorability | PredictedCurve | MixedLaw
     asked: Sequence[int] = ()
     backtest: BacktestResult | None = None
     metric: Metric = ACCURACY

@@ -10,6 +10,7 @@ from headcount.checks.advice import ADVICE
 from headcount.checks.check import Check
 from headcount.checks.check_input import BacktestResult, CheckInput
 from headcount.curves.favorability import Favorability
+from headcount.curves.mixed import MixedLaw, MixedObserved
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
 from headcount.metrics import ACCURACY, Metric
@@ -60,8 +61,8 @@ CHECKS = {entry.code: entry for entry in TABLE}
 
 def run_checks(
     pilot: Pilot,
-    observed: Observed,
-    law: Favorability | PredictedCurve,
+    observed: Observed | MixedObserved,
+    law: Favorability | PredictedCurve | MixedLaw,
     *,
     asked: Sequence[int] = (),
     backtest: BacktestResult | None = None,

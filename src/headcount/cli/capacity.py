@@ -17,11 +17,13 @@ from headcount.cli.options import (
     Jobs,
     Method,
     MetricName,
+    Mix,
     PilotFiles,
     Plot,
     Seed,
     check_error_rate,
     check_plot,
+    mix_of,
     reads_pilot,
 )
 from headcount.errors import ExtrapolationWarning, listening, warn
@@ -40,6 +42,7 @@ def capacity(
     ],
     metric: MetricName = "accuracy",
     method: Method = "auto",
+    mix: Mix = None,
     confidence: Confidence = 0.9,
     intervals: Intervals = True,
     jobs: Jobs = None,
@@ -67,6 +70,7 @@ def capacity(
             classes=data.n_classes,
             metric=metric,
             method=method,
+            mix=mix_of(mix),
             confidence=confidence,
             random_state=seed,
             n_jobs=jobs,
@@ -83,7 +87,7 @@ def capacity(
             "n_probes": result.n_probes, "method": result.method, "confidence": confidence,
             "supported": result.supported, "capacity": rows,
             "checks": [check.to_dict() for check in result.checks], "warnings": warnings,
-        }  # fmt: skip
+        } | ({"mix": result.mix} if result.mix else {})  # fmt: skip
         terminal.show_json(answer)
         return
     for value in targets:

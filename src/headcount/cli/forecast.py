@@ -17,6 +17,7 @@ from headcount.cli.options import (
     Jobs,
     Method,
     MetricName,
+    Mix,
     Note,
     PilotFiles,
     Plot,
@@ -26,6 +27,7 @@ from headcount.cli.options import (
     check_error_rate,
     check_plot,
     check_report,
+    mix_of,
     numbers_of,
     one_format,
     reads_pilot,
@@ -45,6 +47,7 @@ def forecast(
     classes: Classes,
     metric: MetricName = "accuracy",
     method: Method = "auto",
+    mix: Mix = None,
     confidence: Confidence = 0.9,
     intervals: Intervals = True,
     jobs: Jobs = None,
@@ -72,13 +75,15 @@ def forecast(
 
     headcount forecast run.trec --qrels qrels.txt --n-classes 100000 --classes 1000000
 
+    headcount forecast scores.npz --classes 10000 --mix women=0.6,men=0.4
+
     headcount forecast scores.npz --classes 10000 --report forecast.html --title "Gate 1"
     --noun person/people --probe-noun photo/photos
     """
     with terminal.progress("Forecasting"), listening() as warnings:
         from headcount.questions.forecast import forecast as make_forecast
 
-        asked = numbers_of(classes)
+        asked, shares = numbers_of(classes), mix_of(mix)
         one_format(as_json, as_csv)
         check_error_rate(error_rate, plot, report)
         check_plot(plot, pilot.inputs)
@@ -91,6 +96,7 @@ def forecast(
             classes=asked,
             metric=metric,
             method=method,
+            mix=shares,
             confidence=confidence,
             random_state=seed,
             n_jobs=jobs,
@@ -118,7 +124,7 @@ def forecast(
 
 
 def _show(result: Forecast) -> None:
-    size = f"{counted(result.n_classes, 'class')}, {counted(result.n_probes, 'probe')}"
+    size = f"{result.measured_classes}, {counted(result.n_probes, 'probe')}"
     terminal.say(f"Pilot: {size}. Method: {result.method}.\n")
     answer = result.answer
     terminal.show_table(answer.titles(result.confidence), answer.cells())

@@ -162,6 +162,13 @@ Method = Annotated[
         metavar="NAME",
     ),
 ]
+Mix = Annotated[
+    str | None,
+    typer.Option(
+        help="Shares of the pilot's groups among the classes to come, e.g. a=0.9,b=0.1.",
+        metavar="GROUP=SHARE,...",
+    ),
+]
 Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]
 Intervals = Annotated[
     bool,
@@ -198,6 +205,27 @@ def numbers_of(text: str) -> list[int]:
         value = float(value) if "e" in value.lower() and _is_number(value) else value
         numbers.append(whole_number(value, "a number of classes", 2))
     return sorted(set(numbers))
+
+
+def mix_of(text: str | None) -> dict[str, float] | None:
+    """Parse 'a=0.9,b=0.1'; a name may hold equals signs, and commas if it is quoted.
+
+    Examples
+    --------
+    >>> mix_of('a=0.9,"b, c"=0.1')
+    {'a': 0.9, 'b, c': 0.1}
+    """
+    if text is None:
+        return None
+    mix: dict[str, float] = {}
+    for quoted, plain, share in re.findall(r'\s*(?:"([^"]*)"|([^,]*))=([^=,]*)(?:,|$)|.+', text):
+        name = quoted or plain.strip()
+        if not name or not _is_number(share) or name in mix:
+            raise ParameterError(
+                f"--mix must give each group a share once, as in a=0.9,b=0.1, but is {text!r:.60}."
+            )
+        mix[name] = float(share)
+    return mix
 
 
 def _is_number(text: str) -> bool:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.mixed import MixedLaw
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
 from headcount.metrics import ACCURACY, Metric
@@ -93,7 +94,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return what is expected of a metric among k classes."""
         return self.predict(k) if metric == ACCURACY else self.law(k).value(k, metric)
 
-    def law(self, classes: Any = ()) -> Favorability | PredictedCurve:
+    def law(self, classes: Any = ()) -> Favorability | PredictedCurve | MixedLaw:
         """Return the fitted law, or the predicted curve of a method that has none."""
         check_is_fitted(self, "favorability_")
         return self.favorability_ or PredictedCurve.sample(self.predict, classes)

@@ -18,7 +18,7 @@ from headcount.counting import (
     source_of_embeddings,
     source_of_scores,
 )
-from headcount.errors import DataError, UnsupportedError
+from headcount.errors import DataError, ParameterError, UnsupportedError
 from headcount.pilot.classifiers import classifier_name, classifier_scores
 from headcount.pilot.gallery import classes_of_gallery, classes_of_rows, refuse_single_rows
 from headcount.pilot.labels import (
@@ -38,6 +38,7 @@ from headcount.pilot.losses import (
     checked_possible_ties,
     collapse,
 )
+from headcount.pilot.mixes import check_groups
 from headcount.pilot.summary import PilotSummary, summarise
 from headcount.support import validation
 from headcount.support.words import OURS, Nouns, counted
@@ -648,6 +649,32 @@ class Pilot:
             groups=None if self.groups is None else self.groups[chosen],
             order=None if self.order is None else self.order[chosen],
         )
+
+    def only_groups(self, *groups: Any) -> Pilot:
+        """Return the pilot that only the classes of these groups would have given.
+
+        Parameters
+        ----------
+        *groups : str or int
+            Names of groups, as in `groups`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> scores = [[3, 1, 2, 0], [1, 2, 3, 0], [0, 1, 2, 3]]
+        >>> pilot = Pilot.from_scores(scores, [0, 1, 3], groups=["a", "a", "b", "b"])
+        >>> pilot.only_groups("a")
+        Pilot(2 classes, 2 probes)
+        """
+        if not groups:
+            raise ParameterError("only_groups names no group; name at least one.")
+        check_groups(self.groups, groups)
+        assert self.groups is not None  # looked at there
+        inside = np.isin(self.groups.astype(str), [str(group) for group in groups])
+        return self.subset(self.class_names[inside])
 
     def keep_probes(self, rows: Any) -> Pilot:
         """Return the pilot with only some of its probes; all classes still compete.

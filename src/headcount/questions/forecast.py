@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 from headcount.checks import Check, finding, run_checks
 from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
+from headcount.curves.mixed import (
+    MixedLaw,
+    MixedObserved,
+    mix_table,
+    read_mix_table,
+    read_mixed_law,
+)
 from headcount.curves.observed import Observed, observe
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
@@ -29,10 +36,12 @@ from headcount.errors import (
     warn,
 )
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.mixed import Mixed
 from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
 from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
+from headcount.pilot.mixes import check_mix, refuse_small_groups
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import (
@@ -47,7 +56,9 @@ from headcount.support.validation import confidence_level
 from headcount.support.words import (
     OURS,
     Nouns,
+    counted,
     describe_capacity,
+    describe_mix,
     past_saying,
     percent,
     speaking,
@@ -62,13 +73,14 @@ from headcount.uncertainty.backtest import (
 )
 from headcount.uncertainty.intervals import KINDS, Uncertainty, assess, read_uncertainty
 from headcount.uncertainty.limits import Limits, ladder, moved_alike
+from headcount.uncertainty.mixed import GroupJackknife, hide_within_groups
 
 if TYPE_CHECKING:
     from headcount.display.plots import CurveDisplay
 
 
 Floats = NDArray[np.float64]
-Law = Favorability | PredictedCurve
+Law = Favorability | PredictedCurve | MixedLaw
 
 NOUN = "forecast"
 TARGETS = (0.9, 0.8, 0.5)
@@ -81,9 +93,10 @@ def read_forecast(text: str) -> dict[str, Any]:
     with reading(NOUN):
         record.check_schema()
         state = record.record("state")
-        table = _read_table(state)
+        observed = _read_observed(state)
+        size = observed.n_classes
         return {
-            "observed": Observed(table),
+            "observed": observed,
             "law": _read_law(state),
             "others": _read_others(state.get("others")),
             "metric": resolve_metric(record.text("metric")),
@@ -93,34 +106,41 @@ def read_forecast(text: str) -> dict[str, Any]:
             "confidence": confidence_level(record["confidence"]),
             "checks": tuple(_read_check(check) for check in record.records("checks")),
             "warnings": record.texts("warnings"),
-            "backtest": _read_of_pilot(state, "backtest", read_backtest, table),
-            "uncertainty": _read_of_pilot(state, "uncertainty", read_uncertainty, table),
+            "backtest": _read_of_pilot(state, "backtest", read_backtest, size),
+            "uncertainty": _read_of_pilot(state, "uncertainty", read_uncertainty, size),
             "nouns": Nouns.from_dict(state.get("nouns")),
         }
 
 
-def _read_of_pilot(
-    state: Record, name: str, read: Callable[[Record], Any], table: LossTable
-) -> Any:
+def _read_observed(state: Record) -> Observed | MixedObserved:
+    if state.get("mix") is not None:
+        return MixedObserved(read_mix_table(state.record("mix")))
+    return Observed(_read_table(state))
+
+
+def _read_of_pilot(state: Record, name: str, read: Callable[[Record], Any], n_classes: int) -> Any:
     """Return something that may be missing, refused if it is of another pilot."""
     if state.get(name) is None:
         return None
     value = read(state.record(name))
-    if value.n_classes != table.n_rivals + 1:
+    if value.n_classes != n_classes:
         raise DataError(
-            f"the {name} of this forecast is of {value.n_classes:,} classes, not of "
-            f"{table.n_rivals + 1:,}."
+            f"the {name} of this forecast is of {value.n_classes:,} classes, not of {n_classes:,}."
         )
     return value
 
 
-def _write_law(law: Law) -> dict[str, list[float]]:
+def _write_law(law: Law) -> dict[str, Any]:
+    if isinstance(law, MixedLaw):
+        return {"joint": law.to_dict()}
     if isinstance(law, Favorability):
         return {"p": law.p.tolist(), "mass": law.weights.tolist()}
     return {"ladder": law.classes.tolist(), "values": law.values.tolist()}
 
 
 def _read_law(state: Record) -> Law:
+    if state.get("joint") is not None:
+        return read_mixed_law(state.record("joint"))
     if state.get("ladder") is not None:
         return PredictedCurve(state["ladder"], state["values"])
     return Favorability(state["p"], state["mass"])
@@ -130,6 +150,12 @@ def _read_others(laws: Any) -> dict[str, Law]:
     """Return the laws of other methods by name; none where none were written."""
     record = Record({} if laws is None else laws, NOUN)
     return {name: _read_law(record.record(name)) for name in record.fields}
+
+
+def _write_observed(observed: Observed | MixedObserved) -> dict[str, Any]:
+    if isinstance(observed, MixedObserved):
+        return {"mix": observed.table.to_dict()}
+    return _write_table(observed.table)
 
 
 def _write_table(table: LossTable) -> dict[str, Any]:
@@ -185,7 +211,8 @@ class Forecast:
     Attributes
     ----------
     n_classes, n_probes : int
-        Size of the pilot.
+        Size of the pilot; for a mix, `n_classes` is that of the largest set in these proportions
+        that the pilot holds.
     classes : tuple of int
         Numbers of classes asked about.
     method : str
@@ -198,6 +225,8 @@ class Forecast:
         The fitted law; a bare curve for methods that are no mixture.
     metric : Metric
         What is forecast.
+    mix : dict of str to float
+        Share of each group of classes; empty where the pilot is taken as it is.
     checks : tuple of Check
         What to know before believing it.
     warnings : tuple of str
@@ -217,7 +246,7 @@ class Forecast:
     def __init__(
         self,
         *,
-        observed: Observed,
+        observed: Observed | MixedObserved,
         law: Law,
         classes: tuple[int, ...],
         n_probes: int,
@@ -249,6 +278,7 @@ class Forecast:
         self.nouns = nouns
         self.others = dict(others or {})
         self._fitted = fitted
+        self.mix = observed.table.mix if isinstance(observed, MixedObserved) else {}
         self.curve = self.table(curve_classes(self.n_classes, classes))
 
     # -- questions ------------------------------------------------------------------------------
@@ -365,9 +395,18 @@ class Forecast:
         """
         validation.class_counts(k)
         validation.choice(kind, "kind", KINDS)
+        if self.mix and kind == "grown_set":
+            raise UnsupportedError(
+                "the pilot's classes do not come in the proportions of the mix, so no set in these "
+                'proportions contains them all; ask for kind="new_set".'
+            )
         if validation.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
             limits = self._band(k, self.value(k), kind, probes_per_class)
             return None if limits is None else tuple(_plain(limit) for limit in limits)
+        if self.mix:
+            raise UnsupportedError(
+                'asymptotic intervals are not known for a mix; use by="resampling".'
+            )
         if kind != "expected" or self._fitted is None:
             raise UnsupportedError(
                 "asymptotic intervals are for the expected value, of a forecast that was made "
@@ -408,11 +447,19 @@ class Forecast:
         return None if self._fitted is None else self._fitted[0]
 
     @property
+    def measured_classes(self) -> str:
+        """How many classes were measured, in words, and in which mix."""
+        size = counted(self.n_classes, "class")
+        return f"sets of up to {size} ({describe_mix(self.mix)})" if self.mix else size
+
+    @property
     def method_code(self) -> str:
         """The method as Python code, to be asked for again."""
         if self._fitted is None:
             return f'"{self.method}"'
-        return code_of(self._fitted[1], self.method, self.random_state)
+        fitted = self._fitted[1]
+        asked_for = fitted.method if isinstance(fitted, Mixed) else fitted
+        return code_of(asked_for, self.method, self.random_state)
 
     @property
     def about(self) -> dict[str, str]:
@@ -437,13 +484,13 @@ class Forecast:
             "forecast": answer.rows(FORECAST),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
-        }
+        } | ({"mix": self.mix} if self.mix else {})
 
     def to_json(self) -> str:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
         state = {
             "classes": list(self.classes),
-            **_write_table(self.observed.table),
+            **_write_observed(self.observed),
             **_write_law(self.law),
             "others": {name: _write_law(law) for name, law in self.others.items()},
             "nouns": self.nouns.to_dict(),
@@ -526,7 +573,7 @@ class Forecast:
 
     def __repr__(self) -> str:
         title = (
-            f"Forecast of {self.metric.label} from {self.n_classes:,} classes and "
+            f"Forecast of {self.metric.label} from {self.measured_classes} and "
             f"{self.n_probes:,} probes ({self.method})"
         )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
@@ -620,6 +667,7 @@ def _plain(values: Floats) -> float | Floats:
 
 
 TOO_FAR, LESS = "HC011", "HC019"
+OF_OTHER_MIXES = ("HC012", "HC013")  # what they warn of is what a mix allows for
 # Quick to fit and unlike each other: where they part, so do the assumptions.
 OTHERS = ("probit-normal", "regression", "exponential", "high-dimensional")
 
@@ -631,6 +679,7 @@ def forecast(
     classes: Any,
     metric: str | Metric = ACCURACY,
     method: str | Extrapolator = "auto",
+    mix: Mapping[str, float] | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -655,6 +704,11 @@ def forecast(
     method : str or Extrapolator
         A name that `headcount methods` lists, with options if you like (``"kde:bandwidth=bcv"``),
         or an estimator.
+    mix : mapping of str to float, optional
+        Share of each of the pilot's groups among the classes to come, as in
+        ``{"a": 0.9, "b": 0.1}``, where they come in other proportions than the pilot's. Shares sum
+        to one. Groups that are not named take no part. It needs a pilot with `groups` that knows
+        who beat whom, and a method that needs only losses and gives a law.
     confidence : float
         Level of the intervals.
     random_state : int
@@ -691,25 +745,31 @@ def forecast(
         if noun is not None or probe_noun is not None:
             pilot = pilot.with_nouns(noun, probe_noun)
         stack.enter_context(speaking(pilot.nouns))
-        estimator = resolve(method, random_state).fit(pilot)
+        if mix is not None:
+            pilot, mix = _only_mixed(pilot, mix)
+        asked_for = resolve(method, random_state)
+        estimator = (asked_for if mix is None else Mixed(method=asked_for, mix=mix)).fit(pilot)
         name = name_of(method)
-        observed, law = observe(pilot), estimator.law(asked)
+        observed = observe(pilot) if mix is None else MixedObserved(mix_table(pilot, mix))
+        law = estimator.law(asked)
         law.value(asked, measure)  # what a method cannot forecast is refused before the long part
         backtest, uncertainty = None, None
-        if intervals and not estimator.slow:
+        if intervals and not asked_for.slow:
             backtest, uncertainty = _assess(
-                pilot, estimator, name, measure, level, random_state, n_jobs
+                pilot, estimator, observed, name, measure, level, random_state, n_jobs
             )
         with doing("Looking for what speaks against it"):
             checks = run_checks(
                 pilot, observed, law, asked=asked, backtest=backtest, metric=measure
             )
+        if mix is not None:
+            checks = tuple(check for check in checks if check.code not in OF_OTHER_MIXES)
         if estimator.note_:
             checks += (finding(LESS, estimator.note_, estimator.remedy_),)
         for check in checks:
             if check.code == TOO_FAR:
                 warn(check.message, ExtrapolationWarning)
-        others = _fit_others(pilot, name, asked, measure) if other_methods else {}
+        others = _fit_others(pilot, name, asked, measure, mix) if other_methods else {}
     return Forecast(
         observed=observed,
         law=law,
@@ -729,8 +789,22 @@ def forecast(
     )
 
 
+def _only_mixed(pilot: Pilot, mix: Mapping[str, float]) -> tuple[Pilot, dict[str, float]]:
+    """Return the pilot of the groups of a mix, and the mix, checked."""
+    shares = check_mix(pilot.groups, mix)
+    assert pilot.groups is not None  # looked at there
+    refuse_small_groups(pilot.groups, shares)
+    if len(shares) < len(np.unique(pilot.groups)):
+        pilot = pilot.only_groups(*shares)
+    return pilot, shares
+
+
 def _fit_others(
-    pilot: Pilot, method: str, classes: tuple[int, ...], metric: Metric
+    pilot: Pilot,
+    method: str,
+    classes: tuple[int, ...],
+    metric: Metric,
+    mix: dict[str, float] | None,
 ) -> dict[str, Law]:
     """Return what other quick methods make of a pilot; those that cannot are left out."""
     laws: dict[str, Law] = {}
@@ -739,7 +813,9 @@ def _fit_others(
             continue
         try:
             with silence():
-                law = resolve(name, 0).fit(pilot).law(classes)
+                other = resolve(name, 0)
+                fitted = (other if mix is None else Mixed(method=other, mix=mix)).fit(pilot)
+                law = fitted.law(classes)
                 law.value(classes, metric)
         except HeadcountError:
             continue
@@ -750,6 +826,7 @@ def _fit_others(
 def _assess(
     pilot: Pilot,
     fitted: Extrapolator,
+    observed: Observed | MixedObserved,
     name: str,
     metric: Metric,
     confidence: float,
@@ -760,15 +837,28 @@ def _assess(
 
     One jackknife of the pilot serves both.
     """
-    backtest, subsamples = hide_classes(
-        pilot,
-        fitted,
-        name=name,
-        metric=metric,
-        fitted=True,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    uncertainty = assess(pilot, backtest, fitted)
-    sampling = float(uncertainty.sampling(pilot.n_classes))
+    jackknife = None
+    if isinstance(fitted, Mixed) and isinstance(observed, MixedObserved):
+        backtest, subsamples = hide_within_groups(
+            pilot,
+            fitted,
+            observed,
+            name=name,
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        jackknife = GroupJackknife(pilot, observed, metric)
+    else:
+        backtest, subsamples = hide_classes(
+            pilot,
+            fitted,
+            name=name,
+            metric=metric,
+            fitted=True,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+    uncertainty = assess(pilot, backtest, fitted, jackknife)
+    sampling = float(uncertainty.sampling(observed.n_classes))
     return with_coverage(pilot, backtest, subsamples, confidence, sampling), uncertainty

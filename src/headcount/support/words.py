@@ -261,6 +261,18 @@ def describe_share(share: float, what: str) -> str:
     return f"{count} {what}"
 
 
+def describe_mix(mix: Mapping[str, float]) -> str:
+    """Return the shares of groups in words, the largest first.
+
+    Examples
+    --------
+    >>> describe_mix({"b": 0.1, "a": 0.9})
+    '90% a, 10% b'
+    """
+    ordered = sorted(mix.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{percent(share)} {named(group)}" for group, share in ordered)
+
+
 def describe_capacity(count: float, n_classes: int) -> str:
     """Return a capacity in words, as far as a pilot of `n_classes` can say.
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.curves.observed import observe
+from headcount.curves.mixed import MixedObserved
+from headcount.curves.observed import Observed, observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import describe_method, name_of
@@ -472,7 +473,7 @@ def hide_classes(
         n_jobs=n_jobs,
         sampler=sampler,
     )
-    return _compare(pilot, name, metric, subsamples, tolerance), subsamples
+    return compare_refits(pilot, name, metric, subsamples, tolerance), subsamples
 
 
 def plan_sizes(
@@ -505,12 +506,18 @@ def _try(estimator: Extrapolator, pilot: Pilot) -> None:
         estimator.fit(pilot)
 
 
-def _compare(
-    pilot: Pilot, method: str, metric: Metric, subsamples: Subsamples, tolerance: float
+def compare_refits(
+    pilot: Pilot,
+    method: str,
+    metric: Metric,
+    subsamples: Subsamples,
+    tolerance: float = TOLERANCE,
+    curve: Observed | MixedObserved | None = None,
 ) -> Backtest:
-    """Compare what refits say about all classes with what was measured."""
-    n_classes, grid = pilot.n_classes, subsamples.grid
-    observed = float(observe(pilot).value(n_classes, metric))
+    """Compare what refits say about all classes with what was measured: `curve`, if not plain."""
+    curve = observe(pilot) if curve is None else curve
+    n_classes, grid = curve.n_classes, subsamples.grid
+    observed = float(curve.value(n_classes, metric))
     last = int(np.searchsorted(grid, n_classes))
     good = [size for size in subsamples.sizes if not _is_left_out(size)]
     steps = tuple(

@@ -50,13 +50,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, expit, ndtri, stdtrit
 from scipy.special import logit as log_odds
 
+from headcount.curves.mixed import MixedObserved
 from headcount.curves.observed import Observed, observe
 from headcount.errors import DataError, ParameterError, UnsupportedError
 from headcount.estimators import Extrapolator
@@ -131,7 +132,11 @@ TINY = 1e-12  # a spread below this is round-off
 
 
 def log_odds_error(
-    pilot: Pilot, observed: Observed, k: NDArray[np.int64], error: Floats, metric: Metric
+    pilot: Pilot,
+    observed: Observed | MixedObserved,
+    k: NDArray[np.int64],
+    error: Floats,
+    metric: Metric,
 ) -> Floats:
     """Return standard errors of a metric as those of its log odds.
 
@@ -148,7 +153,7 @@ def log_odds_error(
 
 
 def standard_error(
-    pilot: Pilot, observed: Observed, k: NDArray[np.int64], metric: Metric
+    pilot: Pilot, observed: Observed | MixedObserved, k: NDArray[np.int64], metric: Metric
 ) -> tuple[Floats, bool]:
     """Return the standard error of the observed curve, and whether rivals are in it."""
     if pilot.has_scores:
@@ -185,18 +190,25 @@ def probe_variance(pilot: Pilot, metric: Metric) -> float | None:
     """
     if pilot.labels is None:
         return None
-    count = np.bincount(pilot.labels, minlength=pilot.n_classes)
+    values = np.where(pilot.censored, 0.0, probe_values(pilot, pilot.n_classes, metric))
+    return variance_within(values, pilot.labels, pilot.weights)
+
+
+def variance_within(values: Floats, labels: NDArray[np.int64], weights: Floats) -> float | None:
+    """Return the variance of a weighted mean over probes that their finite number gives.
+
+    None where no class has two probes.
+    """
+    count = np.bincount(labels)
     several = count >= 2
     if not several.any():
         return None
-    values = np.where(pilot.censored, 0.0, probe_values(pilot, pilot.n_classes, metric))
-    mean = np.bincount(pilot.labels, values, pilot.n_classes) / np.maximum(count, 1)
-    squares = np.bincount(pilot.labels, (values - mean[pilot.labels]) ** 2, pilot.n_classes)
-    weight = np.bincount(pilot.labels, pilot.weights, pilot.n_classes)
-    within = np.zeros(pilot.n_classes)
+    mean = np.bincount(labels, values) / np.maximum(count, 1)
+    squares = np.bincount(labels, (values - mean[labels]) ** 2)
+    within = np.zeros(len(count))
     within[several] = squares[several] / (count[several] - 1)
     within[count == 1] = within[several].mean()
-    return float(np.sum(weight**2 * within / np.maximum(count, 1)))
+    return float(np.sum(np.bincount(labels, weights) ** 2 * within / np.maximum(count, 1)))
 
 
 def probes_per_class(pilot: Pilot) -> float:
@@ -499,8 +511,27 @@ NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
 POINTS = 12  # numbers of classes up to K at which the jackknife is done
 
 
+class Measured(Protocol):
+    """What was measured, and how far it may be off, where that is not a pilot's own curve."""
+
+    @property
+    def observed(self) -> MixedObserved:
+        """The curve."""
+
+    def standard_error(self, k: NDArray[np.int64]) -> Floats:
+        """Return the standard error of the curve at numbers of classes."""
+
+    def probe_variance(self) -> float | None:
+        """Return the part of its variance that comes from probes; None where nobody can tell."""
+
+
 @doing("Leaving out each class in turn")
-def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None) -> Uncertainty:
+def assess(
+    pilot: Pilot,
+    backtest: Backtest,
+    fitted: Extrapolator | None = None,
+    measured: Measured | None = None,
+) -> Uncertainty:
     """Return how far forecasts from a pilot may be off.
 
     Parameters
@@ -511,20 +542,27 @@ def assess(pilot: Pilot, backtest: Backtest, fitted: Extrapolator | None = None)
         Of the same method on the same pilot; without steps where there are too few classes.
     fitted : Extrapolator, optional
         The fitted method, which may state its own error.
+    measured : Measured, optional
+        What the back-test forecast, where that is not the pilot's observed curve.
     """
-    n_classes, grid, metric = pilot.n_classes, backtest.grid, backtest.metric
-    observed, half = observe(pilot), 0.5 / pilot.n_probes
+    n_classes, grid, metric = backtest.n_classes, backtest.grid, backtest.metric
+    observed = observe(pilot) if measured is None else measured.observed
+    half = 0.5 / pilot.n_probes
     at_pilot = float(observed.value(n_classes, metric))
     middle = np.clip(at_pilot, half, 1 - half)
     # Up to `certain` classes there is no error, and none that those beyond could be taken from.
     first = min(metric.certain + 1, n_classes)
     inside = np.unique(np.geomspace(first, n_classes, POINTS).round().astype(np.int64))
-    spread, shared = standard_error(pilot, observed, inside, metric)
+    if measured is None:
+        spread, shared = standard_error(pilot, observed, inside, metric)
+        by_probes = probe_variance(pilot, metric)
+    else:
+        spread, shared = measured.standard_error(inside), True
+        by_probes = measured.probe_variance()
     error = log_odds_error(pilot, observed, inside, spread, metric)
     reach = np.log(np.maximum(grid / n_classes, 1.0))
     total = float(error[-1] * middle * (1 - middle)) ** 2
-    by_probes = probe_variance(pilot, metric)
-    stated = None if fitted is None else fitted.stated_error(grid / n_classes, metric)
+    stated = None if fitted is None else fitted.stated_error(grid / pilot.n_classes, metric)
     within = 0.0 if by_probes is None else min(by_probes, total)
     return Uncertainty(
         n_classes=n_classes,

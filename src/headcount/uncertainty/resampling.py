@@ -410,8 +410,9 @@ class SharedRivals:
         others = rng.choice(len(self.others), size - n_sources, replace=False)
         return self.pilot.subset(np.concatenate([self.sources[sources], self.others[others]]))
 
-    def refusal(self, size: int) -> None:
+    def refusal(self, size: int) -> str | None:
         """Return None: any subset says something."""
+        return None
 
 
 # -- inner workings --------------------------------------------------------------------------------

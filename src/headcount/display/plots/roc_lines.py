@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.errors import UnsupportedError
 
@@ -22,6 +23,11 @@ SMALLEST_RATE = 1e-7
 
 def law_of(forecast: Forecast) -> Favorability:
     """Return the law of favorability behind a forecast, refused where the method gives none."""
+    if forecast.mix:
+        raise UnsupportedError(
+            "a forecast for a mix has a law for each pair of groups, so there is no such curve; "
+            "take one group with Pilot.only_groups."
+        )
     if not isinstance(forecast.law, Favorability):
         raise UnsupportedError(
             f"the method {forecast.method} gives no law of favorability, so there is no such "
@@ -32,6 +38,7 @@ def law_of(forecast: Forecast) -> Favorability:
 
 def table_roc(forecast: Forecast) -> ROCCurve:
     """Return the reversed ROC of the pilot behind a forecast, ties resolved by its tie rule."""
+    assert isinstance(forecast.observed, Observed)  # `law_of` has refused a mix
     table = forecast.observed.table
     rate = table.losses / table.n_rivals
     return ROCCurve(rate, rate, table.weights, table.censored)

@@ -47,6 +47,8 @@ def _forecast_options(result: Forecast) -> Iterator[str]:
     if result.metric != ACCURACY:
         yield f"metric={result.metric.name!r}"
     yield f"method={result.method_code}"
+    if result.mix:
+        yield f"mix={result.mix!r}"
     if result.confidence != 0.9:
         yield f"confidence={result.confidence!r}"
     if result.random_state:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headcount import __version__
+from headcount.curves.observed import observe
 from headcount.display.report.contents import BacktestPart, Table
 from headcount.display.report.page_data import capital
 from headcount.metrics import ACCURACY, Metric
@@ -45,6 +46,8 @@ def facts_of(forecast: Forecast, caption: str, sources: Sequence[str] = ()) -> T
     """Return what is known of a forecast's pilot: little where it was read from a file."""
     size = forecast.n_classes
     value = float(forecast.value(size))
+    if forecast.pilot is not None and forecast.mix:
+        value = float(observe(forecast.pilot).value(forecast.pilot.n_classes, forecast.metric))
     if forecast.pilot is not None:
         return pilot_facts(forecast.pilot, forecast.metric, value, caption, sources)
     accuracies = float(forecast.accuracy(size)), float(forecast.accuracy(2))

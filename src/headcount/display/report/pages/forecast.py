@@ -17,11 +17,11 @@ from headcount.display.report.page_data import (
     metric_data,
     row_classes,
 )
-from headcount.display.report.tables import backtest_part, facts_of, method_facts, size_of
+from headcount.display.report.tables import backtest_part, facts_of, method_facts
 from headcount.questions.forecast import Forecast
 from headcount.support.grids import round_numbers
 from headcount.support.serialise import SCHEMA
-from headcount.support.words import named, percent
+from headcount.support.words import counted, describe_mix, named, percent
 
 LARGE = 3
 
@@ -36,11 +36,12 @@ def forecast_contents(
     name, metric = named(sources[0]) if sources else "", result.metric
     measured = metric.write(float(result.value(result.n_classes)))
     method, *others = result.about.items()
+    size = f"{result.measured_classes} and {counted(result.n_probes, 'probe')}"
+    mix = [("Mix", describe_mix(result.mix))] if result.mix else []
     return Contents(
         nouns=result.nouns,
         title=f"Forecast of {metric.label}{name and f' from {name}'}",
-        subtitle=f"Measured: {measured} on a pilot of "
-        f"{size_of(result.n_classes, result.n_probes)}.",
+        subtitle=f"Measured: {measured} on a pilot of {size}.",
         sentences=result.sentences(),
         large=min(len(result.classes), LARGE),
         findings=findings_of(result.checks, [*result.warnings, *warnings]),
@@ -62,7 +63,7 @@ def forecast_contents(
         backtests=[backtest_part(result.backtest)],
         pilots=[facts_of(result, "What was measured", sources)],
         methods=method_facts(
-            dict([method]), [("Level of intervals", percent(result.confidence))], dict(others)
+            dict([method]), [("Level of intervals", percent(result.confidence)), *mix], dict(others)
         ),
     )
 
