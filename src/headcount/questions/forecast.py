@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from headcount.checks import Check, finding, run_checks
 from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
-from headcount.curves.observed import Observed, observe
+from headcount.curves.observed import Observed, ObservedGroups, observe
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
     DataError,
@@ -30,6 +30,7 @@ from headcount.errors import (
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
+from headcount.estimators.whole_groups import WholeGroups, for_groups
 from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
@@ -83,7 +84,7 @@ def read_forecast(text: str) -> dict[str, Any]:
         state = record.record("state")
         table = _read_table(state)
         return {
-            "observed": Observed(table),
+            "observed": _read_observed(state, table),
             "law": _read_law(state),
             "others": _read_others(state.get("others")),
             "metric": resolve_metric(record.text("metric")),
@@ -105,13 +106,27 @@ def _read_of_pilot(
     """Return something that may be missing, refused if it is of another pilot."""
     if state.get(name) is None:
         return None
-    value = read(state.record(name))
-    if value.n_classes != table.n_rivals + 1:
+    value, n_classes = read(state.record(name)), _read_observed(state, table).n_classes
+    if value.n_classes != n_classes:
         raise DataError(
-            f"the {name} of this forecast is of {value.n_classes:,} classes, not of "
-            f"{table.n_rivals + 1:,}."
+            f"the {name} of this forecast is of {value.n_classes:,} classes, not of {n_classes:,}."
         )
     return value
+
+
+def _read_observed(state: Record, table: LossTable) -> Observed:
+    """Return the observed curve of a table: of classes, or of groups where they were drawn."""
+    if state.get("groups") is None:
+        return Observed(table)
+    groups = state.record("groups")
+    return ObservedGroups(table, groups.whole("n_classes"), groups.share("share"))
+
+
+def _write_observed(observed: Observed) -> dict[str, Any]:
+    fields = _write_table(observed.table)
+    if isinstance(observed, ObservedGroups):
+        fields["groups"] = {"n_classes": observed.n_classes, "share": observed.share}
+    return fields
 
 
 def _write_law(law: Law) -> dict[str, list[float]]:
@@ -412,7 +427,9 @@ class Forecast:
         """The method as Python code, to be asked for again."""
         if self._fitted is None:
             return f'"{self.method}"'
-        return code_of(self._fitted[1], self.method, self.random_state)
+        fitted = self._fitted[1]
+        asked = fitted.method if isinstance(fitted, WholeGroups) else fitted
+        return code_of(asked, self.method, self.random_state)
 
     @property
     def about(self) -> dict[str, str]:
@@ -443,7 +460,7 @@ class Forecast:
         """Return everything as JSON, enough for `from_json` to answer any question again."""
         state = {
             "classes": list(self.classes),
-            **_write_table(self.observed.table),
+            **_write_observed(self.observed),
             **_write_law(self.law),
             "others": {name: _write_law(law) for name, law in self.others.items()},
             "nouns": self.nouns.to_dict(),
@@ -691,7 +708,7 @@ def forecast(
         if noun is not None or probe_noun is not None:
             pilot = pilot.with_nouns(noun, probe_noun)
         stack.enter_context(speaking(pilot.nouns))
-        estimator = resolve(method, random_state).fit(pilot)
+        estimator = for_groups(resolve(method, random_state), pilot).fit(pilot)
         name = name_of(method)
         observed, law = observe(pilot), estimator.law(asked)
         law.value(asked, measure)  # what a method cannot forecast is refused before the long part
@@ -739,7 +756,7 @@ def _fit_others(
             continue
         try:
             with silence():
-                law = resolve(name, 0).fit(pilot).law(classes)
+                law = for_groups(resolve(name, 0), pilot).fit(pilot).law(classes)
                 law.value(classes, metric)
         except HeadcountError:
             continue

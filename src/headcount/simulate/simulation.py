@@ -190,11 +190,12 @@ def nearest_centre(
     sigma: float,
     law: str,
     groups: list[Any] | None = None,
+    drawn: str = "classes",
 ) -> Pilot:
     """Draw probes around known centres and score classes by distance to them."""
     probes = scattered(rng, centres, per_class, sigma, law)
     labels = np.repeat(np.arange(len(centres)), per_class)
-    return Pilot.from_embeddings(probes, labels, centres, groups=groups)
+    return Pilot.from_embeddings(probes, labels, centres, groups=groups, drawn=drawn)
 
 
 def reference(

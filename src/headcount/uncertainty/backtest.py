@@ -15,6 +15,7 @@ from headcount.curves.observed import observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import describe_method, name_of
+from headcount.estimators.whole_groups import for_groups
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -420,7 +421,7 @@ def backtest(
     """
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
-        estimator = resolve(method, random_state)
+        estimator = for_groups(resolve(method, random_state), pilot)
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)
         asked = () if classes is None else asked_classes(classes)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from headcount.counting import canonical_order
+from headcount.curves.whole_groups import refuse_other_metric
 from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
@@ -208,11 +209,36 @@ class MetricJackknife(Jackknife):
         return (*rivals, *probes, sums, NEGLIGIBLE)
 
 
+class GroupJackknife(MetricJackknife):
+    """The observed curve of accuracy with one or two groups of classes left out.
+
+    Numbers of classes are numbers of groups here (`headcount.pilot.whole_groups`). A probe that a
+    relative beats is wrong whatever is left out, unless its own group is.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        Whose groups were drawn whole.
+    """
+
+    def __init__(self, pilot: Pilot) -> None:
+        merged = pilot.merged
+        if merged.pilot is None:
+            raise UnsupportedError("every probe is beaten by its own group, so nothing varies.")
+        super().__init__(merged.pilot, weights=merged.kept_weights)
+        self.class_weights = merged.group_weights
+        self.groups_per_class = merged.n_groups / merged.n_classes
+
+    def n_groups_in(self, counts: Ints) -> Ints:
+        """Return how many groups so many classes are in, one at least."""
+        return np.maximum(np.round(counts * self.groups_per_class), 1).astype(np.int64)
+
+
 def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
     """Return the covariance of a pilot's observed curve at several numbers of classes.
 
     The classes of the pilot, each with its probes, are taken for a random sample of all classes.
-    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+    Where they came in whole groups (`Pilot.whole_groups`), it is the groups that are.
 
     Parameters
     ----------
@@ -251,7 +277,11 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     [0.002, 0.043, 0.06]
     """
     counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
-    return MetricJackknife(pilot, metric).covariance(counts)
+    if not pilot.whole_groups:
+        return MetricJackknife(pilot, metric).covariance(counts)
+    refuse_other_metric(metric)
+    jackknife = GroupJackknife(pilot)
+    return jackknife.covariance(jackknife.n_groups_in(counts))
 
 
 def _spread(values: Floats) -> Floats:

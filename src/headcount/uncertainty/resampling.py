@@ -27,6 +27,7 @@ from headcount.counting import class_keys
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
 from headcount.metrics import ACCURACY, Metric
+from headcount.pilot.labels import positions
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
 from headcount.support import validation, workers
 from headcount.support.grids import POINTS
@@ -370,9 +371,15 @@ def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]
 
 
 def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any = None) -> Sampler:
-    """Return what draws subsets: with shared rivals where it is known who beat whom."""
+    """Return what draws subsets: with shared rivals where it is known who beat whom.
+
+    Where classes came in whole groups, so do those that are drawn.
+    """
     only_losses = estimator is None or estimator.needs == "losses"
     with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
+    if pilot.whole_groups:
+        with_scores = estimator is not None and (estimator.needs == "scores" or with_scores)
+        return WholeGroupRivals(pilot, with_scores, order)
     if pilot.knows_rivals:
         may_thin = only_losses and order is None
         try:
@@ -414,7 +421,54 @@ class SharedRivals:
         """Return None: any subset says something."""
 
 
+class WholeGroupRivals:
+    """Subsets of a pilot whose classes came in whole groups: some of the groups.
+
+    A group may have any number of classes, so that pilots have `size` classes only on average.
+    """
+
+    shared_rivals = True
+
+    def __init__(self, pilot: Pilot, with_scores: bool = False, order: Any = None) -> None:
+        assert pilot.labels is not None and pilot.groups is not None  # whole groups have both
+        names = _canonical_groups(pilot) if order is None else _groups_in_order(pilot, order)
+        sources = np.isin(names, pilot.groups[pilot.labels])
+        self.sources, self.others = names[sources], names[~sources]
+        self.n_sources, self.n_groups = len(self.sources), len(names)
+        self.pilot = pilot if with_scores else _without_scores(pilot)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of random groups with `size` classes on average."""
+        n_classes = self.pilot.n_classes
+        n_groups = max(2, round(self.n_groups * size / n_classes))
+        n_sources = min(share_of(self.n_sources, size, n_classes), n_groups)
+        sources = rng.choice(self.n_sources, n_sources, replace=False)
+        n_others = min(n_groups - n_sources, len(self.others))
+        others = rng.choice(len(self.others), n_others, replace=False)
+        chosen = np.concatenate([self.sources[sources], self.others[others]])
+        return self.pilot.subset(self.pilot.class_names[np.isin(self.pilot.groups, chosen)])
+
+    def refusal(self, size: int) -> None:
+        """Return None: any subset says something."""
+
+
 # -- inner workings --------------------------------------------------------------------------------
+
+
+def _canonical_groups(pilot: Pilot) -> NDArray[Any]:
+    """Return the groups in an order that does not depend on how the data were ordered.
+
+    That of the first of their classes in canonical order.
+    """
+    return _groups_in_order(pilot, pilot.canonical_classes())
+
+
+def _groups_in_order(pilot: Pilot, order: Any) -> NDArray[Any]:
+    """Return the groups in the order of their first classes."""
+    assert pilot.groups is not None
+    place = positions(_reordered(pilot, order), pilot.class_names)
+    names, first = np.unique(pilot.groups[place], return_index=True)
+    return names[np.argsort(first)]
 
 
 def _checked(size: int, repeats: int, pilot: Pilot) -> tuple[int, int]:
