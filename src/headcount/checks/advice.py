@@ -86,4 +86,8 @@ ADVICE = {
         "give one set without a gallery: each row is then compared with all others and never with "
         "itself. If a row is there twice, keep one."
     ),
+    "HC022": (
+        "Add groups until there are ten or more, and give scores or embeddings. If classes come "
+        'one by one from groups that stay the same, say so: `drawn="classes"` (`--drawn classes`).'
+    ),
 }

@@ -98,7 +98,8 @@ class WholeGroups(Extrapolator):
         groups = np.maximum(np.round(np.asarray(ratio) * self.n_groups_), 1.0)
         among = np.minimum(self.method_.predict(groups), 1 - 1e-9)
         wrong = 1 - self.share_ * among
-        return np.hypot(stated * (1 - among), self.share_error_ / self.share_) / wrong
+        error = np.hypot(stated * (1 - among), self.share_error_ / self.share_)
+        return np.asarray(error / wrong)
 
     def _among(self, groups: Floats) -> Floats:
         return np.zeros(groups.shape) if self.method_ is None else self.method_.predict(groups)

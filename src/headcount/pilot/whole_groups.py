@@ -54,6 +54,8 @@ class GroupedPilot:
         Weight of all probes of each group; they sum to one.
     kept_weights : ndarray
         Weight of each probe of `pilot` among all: they sum to `share`.
+    kept : ndarray
+        Which probes of the whole those are.
     """
 
     n_classes: int
@@ -63,6 +65,7 @@ class GroupedPilot:
     table: LossTable
     group_weights: Floats
     kept_weights: Floats
+    kept: NDArray[np.intp]
 
     @property
     def share_error(self) -> float:
@@ -70,7 +73,7 @@ class GroupedPilot:
         kept = np.zeros(self.n_groups)
         if self.pilot is not None:
             assert self.pilot.labels is not None  # the groups of its probes
-            kept = np.bincount(self.pilot.labels, self.kept_weights, self.n_groups)
+            kept += np.bincount(self.pilot.labels, self.kept_weights, self.n_groups)
         gaps = kept - self.share * self.group_weights
         return float(np.sqrt(self.n_groups / max(self.n_groups - 1, 1) * np.square(gaps).sum()))
 
@@ -102,11 +105,13 @@ def merge_groups(pilot: Pilot) -> GroupedPilot:
     rows = np.flatnonzero(~beaten)
     weights = pilot.weights * chance
     share = float(weights.sum())
-    group_weights = np.bincount(home, pilot.weights, n_groups)
+    group_weights = np.zeros(n_groups) + np.bincount(home, pilot.weights, n_groups)
     if len(rows) == 0:
         always = np.array([n_groups - 1]), np.ones(1), np.zeros(1, np.bool_)
         table = LossTable(*always, n_groups - 1)
-        return GroupedPilot(pilot.n_classes, n_groups, 0.0, None, table, group_weights, weights[:0])
+        return GroupedPilot(
+            pilot.n_classes, n_groups, 0.0, None, table, group_weights, weights[:0], rows
+        )
     merged, members = _merge(rivals, probe, ~kin, owners, n_groups)
     of_rows = merged.subset(rows, np.arange(n_groups))
     lost, tied = (count.astype(np.int64) for count in of_rows.count(np.ones(n_groups)))
@@ -127,7 +132,7 @@ def merge_groups(pilot: Pilot) -> GroupedPilot:
         weights=weights[rows] / share,
     )
     return GroupedPilot(
-        pilot.n_classes, n_groups, share, grouped, table, group_weights, weights[rows]
+        pilot.n_classes, n_groups, share, grouped, table, group_weights, weights[rows], rows
     )
 
 

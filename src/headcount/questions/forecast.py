@@ -542,8 +542,11 @@ class Forecast:
         return [self.nouns.rename(line) for line in (*lines, meaning, self._capacities())]
 
     def __repr__(self) -> str:
+        groups = ""
+        if isinstance(self.observed, ObservedGroups):
+            groups = f" in {self.observed.n_groups:,} whole groups"
         title = (
-            f"Forecast of {self.metric.label} from {self.n_classes:,} classes and "
+            f"Forecast of {self.metric.label} from {self.n_classes:,} classes{groups} and "
             f"{self.n_probes:,} probes ({self.method})"
         )
         notes = [f"Check {check.code}: {check.message}" for check in self.checks]
@@ -711,7 +714,9 @@ def forecast(
         estimator = for_groups(resolve(method, random_state), pilot).fit(pilot)
         name = name_of(method)
         observed, law = observe(pilot), estimator.law(asked)
-        law.value(asked, measure)  # what a method cannot forecast is refused before the long part
+        # What cannot be measured, or forecast by this method, is refused before the long part.
+        observed.value(pilot.n_classes, measure)
+        law.value(asked, measure)
         backtest, uncertainty = None, None
         if intervals and not estimator.slow:
             backtest, uncertainty = _assess(

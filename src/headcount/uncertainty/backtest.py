@@ -551,13 +551,16 @@ def _n_tried(size: Refits) -> int:
 
 
 def _notes(pilot: Pilot, subsamples: Subsamples) -> tuple[str, ...]:
+    notes = []
+    if pilot.whole_groups and subsamples.sizes:
+        groups = counted(pilot.merged.n_groups, "group")
+        notes.append(f"Whole groups were hidden: the pilot has {groups} of classes.")
     if not subsamples.sizes:
         few = min(pilot.n_classes, sampler_for(pilot).n_sources)
         return (
             f"No back-test: the pilot has {counted(few, 'class')} with probes, and at least "
             f"{2 * LEAST_HALF} are needed to hide half of them.",
         )
-    notes = []
     for size in subsamples.sizes:
         if size.n_failed:
             outcome = ", so that size is left out" if _is_left_out(size) else ""

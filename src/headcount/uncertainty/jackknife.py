@@ -226,12 +226,25 @@ class GroupJackknife(MetricJackknife):
         if merged.pilot is None:
             raise UnsupportedError("every probe is beaten by its own group, so nothing varies.")
         super().__init__(merged.pilot, weights=merged.kept_weights)
-        self.class_weights = merged.group_weights
+        self.class_weights[:] = merged.group_weights
         self.groups_per_class = merged.n_groups / merged.n_classes
 
     def n_groups_in(self, counts: Ints) -> Ints:
         """Return how many groups so many classes are in, one at least."""
         return np.maximum(np.round(counts * self.groups_per_class), 1).astype(np.int64)
+
+
+def without_each(pilot: Pilot, metric: Metric, k: Ints) -> Floats:
+    """Return the observed curve without each class, or whole group, in the order of their names.
+
+    At numbers of classes up to K - 1.
+    """
+    if not pilot.whole_groups:
+        order = np.argsort(pilot.class_names, kind="stable")
+        return MetricJackknife(pilot, metric).without_one(k)[order]
+    refuse_other_metric(metric)
+    jackknife = GroupJackknife(pilot)
+    return jackknife.without_one(np.minimum(jackknife.n_groups_in(k), jackknife.n_classes - 1))
 
 
 def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:

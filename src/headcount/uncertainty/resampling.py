@@ -431,7 +431,11 @@ class WholeGroupRivals:
 
     def __init__(self, pilot: Pilot, with_scores: bool = False, order: Any = None) -> None:
         assert pilot.labels is not None and pilot.groups is not None  # whole groups have both
-        names = _canonical_groups(pilot) if order is None else _groups_in_order(pilot, order)
+        self.groups = pilot.groups
+        order = pilot.canonical_classes() if order is None else _reordered(pilot, order)
+        of_each = pilot.groups[positions(order, pilot.class_names)]
+        groups, first = np.unique(of_each, return_index=True)
+        names = groups[np.argsort(first)]  # in the order of their first classes
         sources = np.isin(names, pilot.groups[pilot.labels])
         self.sources, self.others = names[sources], names[~sources]
         self.n_sources, self.n_groups = len(self.sources), len(names)
@@ -446,29 +450,13 @@ class WholeGroupRivals:
         n_others = min(n_groups - n_sources, len(self.others))
         others = rng.choice(len(self.others), n_others, replace=False)
         chosen = np.concatenate([self.sources[sources], self.others[others]])
-        return self.pilot.subset(self.pilot.class_names[np.isin(self.pilot.groups, chosen)])
+        return self.pilot.subset(self.pilot.class_names[np.isin(self.groups, chosen)])
 
     def refusal(self, size: int) -> None:
         """Return None: any subset says something."""
 
 
 # -- inner workings --------------------------------------------------------------------------------
-
-
-def _canonical_groups(pilot: Pilot) -> NDArray[Any]:
-    """Return the groups in an order that does not depend on how the data were ordered.
-
-    That of the first of their classes in canonical order.
-    """
-    return _groups_in_order(pilot, pilot.canonical_classes())
-
-
-def _groups_in_order(pilot: Pilot, order: Any) -> NDArray[Any]:
-    """Return the groups in the order of their first classes."""
-    assert pilot.groups is not None
-    place = positions(_reordered(pilot, order), pilot.class_names)
-    names, first = np.unique(pilot.groups[place], return_index=True)
-    return names[np.argsort(first)]
 
 
 def _checked(size: int, repeats: int, pilot: Pilot) -> tuple[int, int]:
