@@ -28,9 +28,10 @@ ADVICE = {
     ),
     "HC007": (
         "Look at the pairs named, and merge those that are the same. If new classes will bring "
-        "more such pairs, leave them. The list may not be complete: a single pair is found only "
-        "where the other classes are far apart or have many probes. Coarse scores hide pairs, "
-        "since classes that are merely close tie as well."
+        "more such pairs, leave them. If they come in whole families, say which classes belong "
+        "together (`groups=`, `--groups`). The list may not be complete: a single pair is found "
+        "only where the other classes are far apart or have many probes. Coarse scores hide "
+        "pairs, since classes that are merely close tie as well."
     ),
     "HC008": (
         "Look at what was enrolled: an empty or blurred template, a vector of unusual "
