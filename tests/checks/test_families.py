@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom, norm
 
-from check_pilots import findings, healthy
+from check_pilots import findings, healthy, scores
 from headcount import Pilot, simulate
 from headcount.checks import check_input, families
 
@@ -23,7 +23,7 @@ def test_families_are_seen_without_being_named():
 
 
 def test_the_order_of_the_data_does_not_matter():
-    pilot = simulate.near_duplicates(100, random_state=1).pilot.with_groups(None)
+    pilot = simulate.near_duplicates(100, random_state=0).pilot.with_groups(None)
     scores = np.concatenate([block for _, block in pilot.score_blocks()])
     columns = np.random.default_rng(0).permutation(100)
     names = np.array([f"c{i:02d}" for i in range(100)])
@@ -76,3 +76,11 @@ def test_surprise_is_the_gain_over_the_best_law_that_does_not_fall(monkeypatch):
     expected = 2 * (best("seen", False) - best("all", True))
     assert expected > 5
     assert families.surprise(seen, probes) == pytest.approx(expected, abs=0.1)
+
+
+def test_a_hub_is_no_family():
+    """It takes all probes of many classes, and loses none."""
+    values, labels = scores(n_classes=30)
+    values[:, 3] += 40
+    pilot = Pilot.from_scores(values, labels, higher_is_better=True)
+    assert "HC008" in findings(pilot) and "HC007" not in findings(pilot)

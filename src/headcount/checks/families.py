@@ -14,6 +14,7 @@ better the data are explained by families.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 from scipy.stats import binom
 
@@ -29,6 +30,8 @@ CROWDED = 0.2
 TIED = 0.1
 # Pairs that take so much of each other's probes are named.
 CLOSE = 0.2
+# What relatives take from each other is about even: of as many probes, so much is taken back.
+MUTUAL = 0.4
 
 
 def families(case: CheckInput) -> tuple[Ints, Ints, Floats] | None:
@@ -46,7 +49,18 @@ def families(case: CheckInput) -> tuple[Ints, Ints, Floats] | None:
         return None
     share = taken / shown
     near = share >= CLOSE
-    return first[near], second[near], share[near]
+    first, second, share = first[near], second[near], share[near]
+    there, back = entries(rivals, first, second), entries(rivals, second, first)
+    if 2 * np.minimum(there, back).sum() < MUTUAL * (there + back).sum():
+        return None  # hubs take probes and lose none
+    return first, second, share
+
+
+def entries(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
+    """Read single entries of a sparse matrix."""
+    if len(rows) == 0:
+        return np.zeros(0)
+    return np.asarray(matrix[rows, columns]).ravel()
 
 
 def surprise(taken: Ints, shown: Ints) -> float:

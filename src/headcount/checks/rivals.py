@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from headcount.checks.check_input import NAMED, CheckInput, Floats, Ints
-from headcount.checks.families import families
+from headcount.checks.families import entries, families
 from headcount.support.words import counted, percent
 
 # Two names for one class share its probes evenly: each loses half of them to the other. `SAME`
@@ -95,8 +95,8 @@ def _same(case: CheckInput, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
     first, second, total = first[chosen], second[chosen], both.data[chosen]
     share = total / (counts[first] + counts[second])
     near = np.flatnonzero(share >= SAME)
-    there = _entries(rivals, first[near], second[near]) / counts[first[near]]
-    back = _entries(rivals, second[near], first[near]) / counts[second[near]]
+    there = entries(rivals, first[near], second[near]) / counts[first[near]]
+    back = entries(rivals, second[near], first[near]) / counts[second[near]]
     same = near[np.minimum(there, back) >= SAME_EACH]
     close = np.setdiff1d(np.flatnonzero(share >= CLOSE), same)
     n_close, n_distant = len(close), len(share) - len(close) - len(same)
@@ -116,8 +116,8 @@ def _decided(case: CheckInput, first: Ints, second: Ints) -> float:
     """
     lost, tied = case.rivals, case.tied
     assert lost is not None and tied is not None  # whoever asks has looked
-    points = (_entries(lost, first, second) + _entries(lost, second, first)).sum()
-    halves = (_entries(tied, first, second) + _entries(tied, second, first)).sum() / 2
+    points = (entries(lost, first, second) + entries(lost, second, first)).sum()
+    halves = (entries(tied, first, second) + entries(tied, second, first)).sum() / 2
     return float(1 - halves / points) if points > 0 else 1.0
 
 
@@ -146,13 +146,6 @@ def _identical(case: CheckInput) -> tuple[Ints, Ints, Floats]:
         if stats.poisson.sf(len(first) - 1, expected) >= CHANCE:
             first, second = first[:0], second[:0]
     return first, second, np.ones(len(first))
-
-
-def _entries(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
-    """Read single entries of a sparse matrix."""
-    if len(rows) == 0:
-        return np.zeros(0)
-    return np.asarray(matrix[rows, columns]).ravel()
 
 
 def hubs(case: CheckInput) -> str | None:
