@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from headcount import Forecast, backtest, compare, forecast, observe
+from headcount.errors import UnsupportedError
 from headcount.estimators import Auto, NoChange, ProbitNormal
 from headcount.estimators.whole_groups import WholeGroups, for_groups
 from headcount.questions.compare import are_paired
-from headcount.simulate import near_duplicates
+from headcount.simulate import Population, near_duplicates
 from headcount.uncertainty.resampling import refits, sampler_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::headcount.errors.ExtrapolationWarning")
@@ -123,3 +124,19 @@ def test_methods_are_wrapped_only_where_groups_were_drawn(pilot):
 
 def test_the_code_of_a_forecast_names_the_method_asked_for(result):
     assert result.method_code == '"probit-normal"'
+
+
+def test_asymptotic_intervals_are_known_up_to_the_pilot(result):
+    lower, upper = result.interval(40, by="asymptotic")
+    assert lower < result.value(40) < upper
+    with pytest.raises(UnsupportedError, match="whole groups; use by='resampling'"):
+        result.interval(800, by="asymptotic")
+
+
+def test_a_population_gives_classes_one_by_one(pilot):
+    population = Population(pilot)
+    drawn = population.pilot(40, random_state=0)
+    assert not drawn.whole_groups and drawn.groups is not None
+    assert population.truth(10) == pytest.approx(
+        float(observe(pilot.with_groups(None)).accuracy(10)), abs=1e-12
+    )
