@@ -64,8 +64,8 @@ GroupsFile = Annotated[
 Drawn = Annotated[
     str | None,
     typer.Option(
-        help="How groups came: groups, whole ones (default), or classes, one by one from groups "
-        "that stay the same."
+        help="How groups came: groups, whole ones (default); classes, one by one from groups that "
+        "stay the same; strata, a fixed number from each."
     ),
 ]
 Noun = Annotated[

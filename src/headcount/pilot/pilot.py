@@ -45,7 +45,7 @@ from headcount.support.words import OURS, Nouns, counted
 
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
-DRAWN = ("groups", "classes")
+DRAWN = ("groups", "classes", "strata")
 FEWEST_GROUPS = 10  # as many as classes that a back-test hides the rest from
 BEATS_BUDGET = 1 << 30
 REVERSED = 0.4  # between two classes: less often right is worse than guessing
@@ -82,10 +82,11 @@ class Pilot:
         classes is chosen with the same chance, and results are exact expectations.
     groups : ndarray or None
         Group of each class, for classes that belong together (the alphabet of a character).
-    drawn : {"groups", "classes"}
+    drawn : {"groups", "classes", "strata"}
         How the groups came into the pilot, and how those to come will. Groups: whole, with all of
         their classes, as families and alphabets do. Classes: one by one from groups that stay the
-        same, as men and women do. Without groups it means nothing.
+        same, as men and women do. Strata: the same, and how many came from each was fixed before.
+        Without groups it means nothing.
     order : ndarray of float64 or None
         Where each class stands in an order that may matter (when it was added, its batch, how
         often it is asked for); only used to check that nothing changes along it.
@@ -479,6 +480,13 @@ class Pilot:
         n_groups = len(np.unique(self.groups))
         return FEWEST_GROUPS <= n_groups < self.n_classes and self.knows_rivals
 
+    @property
+    def strata(self) -> NDArray[np.int64] | None:
+        """Number of each class's group where a fixed number came from each; None elsewhere."""
+        if self.groups is None or self.drawn != "strata" or self.labels is None:
+            return None
+        return np.unique(self.groups, return_inverse=True)[1]
+
     @cached_property
     def merged(self) -> GroupedPilot:
         """The pilot with its groups for classes."""
@@ -749,7 +757,7 @@ class Pilot:
         ----------
         groups : sequence or mapping or None
             Group of each class of `class_names`, in their order or by name; None for no groups.
-        drawn : {"groups", "classes"}
+        drawn : {"groups", "classes", "strata"}
             How they came into the pilot; see `Pilot`.
 
         Returns

@@ -62,7 +62,7 @@ class Jackknife(ABC):
         refuse_unlisted(pilot)
         assert pilot.labels is not None  # a pilot with scores has labels
         self.pilot = pilot
-        self.n_classes = pilot.n_classes
+        self.n_classes, self.strata = pilot.n_classes, pilot.strata
         self.labels = pilot.labels
         self.weights = pilot.weights if weights is None else weights
         self.class_weights = np.bincount(self.labels, self.weights, self.n_classes)
@@ -83,7 +83,7 @@ class Jackknife(ABC):
         """Return the covariance of the curve at these numbers of classes."""
         inside = np.minimum(counts, self.n_classes - 1)
         wanted, back = np.unique(inside, return_inverse=True)
-        plain = _spread(self.without_one(wanted))
+        plain = _spread(self.without_one(wanted), self.strata)
         scale = 1 / np.sqrt(1 + self.excess(wanted))
         return np.asarray((scale[:, None] * plain * scale)[np.ix_(back, back)])
 
@@ -125,7 +125,7 @@ class Jackknife(ABC):
         nodes = np.unique(np.clip([2, *near, last], 2, last))
         ratios = np.zeros(len(nodes))
         singles = self.without_one(nodes)
-        plain = np.diag(_spread(singles))
+        plain = np.diag(_spread(singles, self.strata))
 
         def work(i: int) -> None:
             chosen = self.paired_classes(int(nodes[i]))
@@ -251,7 +251,8 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     """Return the covariance of a pilot's observed curve at several numbers of classes.
 
     The classes of the pilot, each with its probes, are taken for a random sample of all classes.
-    Where they came in whole groups (`Pilot.whole_groups`), it is the groups that are.
+    Where they came in whole groups (`Pilot.whole_groups`), it is the groups that are; where a fixed
+    number came from each group (`Pilot.strata`), the classes of each group are.
 
     Parameters
     ----------
@@ -297,10 +298,22 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     return jackknife.covariance(jackknife.n_groups_in(counts))
 
 
-def _spread(values: Floats) -> Floats:
-    """Return the jackknife covariance from leave-one-out values, one row for each class."""
-    gaps = values - values.mean(axis=0)
-    return np.asarray((len(values) - 1) / len(values) * gaps.T @ gaps)
+def _spread(values: Floats, strata: Ints | None = None) -> Floats:
+    """Return the jackknife covariance from leave-one-out values, one row for each class.
+
+    Where a fixed number n of the K classes came from each stratum, values vary about the mean of
+    their stratum, and their squares count n / (n - 1) times as much. A class that is a stratum of
+    its own varies about the mean of all.
+    """
+    n, middle, often = len(values), values.mean(axis=0), np.ones(len(values))
+    if strata is not None:
+        sizes = np.bincount(strata)[strata]
+        several = sizes > 1
+        means = np.array([values[strata == stratum].mean(axis=0) for stratum in np.unique(strata)])
+        middle = np.where(several[:, None], means[strata], middle)
+        often = np.where(several, sizes / np.maximum(sizes - 1, 1) * (n - 1) / n, 1.0)
+    gaps = values - middle
+    return np.asarray((n - 1) / n * (often[:, None] * gaps).T @ gaps)
 
 
 def refuse_unlisted(pilot: Pilot) -> None:

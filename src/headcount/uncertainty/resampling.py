@@ -413,9 +413,19 @@ class SharedRivals:
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return the pilot of `size` random classes."""
         n_sources = share_of(self.n_sources, size, self.pilot.n_classes)
-        sources = rng.choice(self.n_sources, n_sources, replace=False)
-        others = rng.choice(len(self.others), size - n_sources, replace=False)
-        return self.pilot.subset(np.concatenate([self.sources[sources], self.others[others]]))
+        sources = self._choose(self.sources, n_sources, rng)
+        others = self._choose(self.others, size - n_sources, rng)
+        return self.pilot.subset(np.concatenate([sources, others]))
+
+    def _choose(self, names: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return so many of these classes, of each stratum its share."""
+        if self.pilot.strata is None:
+            return names[rng.choice(len(names), size, replace=False)]
+        stratum = self.pilot.strata[positions(names, self.pilot.class_names)]
+        # In random order within strata, evenly spaced from a random start.
+        order = np.lexsort((rng.permutation(len(names)), stratum))
+        places = (np.arange(size) + rng.random()) * len(names) / max(size, 1)
+        return names[order[places.astype(np.intp)]]
 
     def refusal(self, size: int) -> None:
         """Return None: any subset says something."""
