@@ -67,7 +67,7 @@ def grouped(within, seed=0, n_groups=10):
     centres = middles[groups] + within * rng.normal(size=(len(groups), 6))
     labels = np.repeat(np.arange(len(groups)), 6)
     probes = centres[labels] + 0.4 * rng.normal(size=(len(labels), 6))
-    return Pilot.from_embeddings(probes, labels, centres, groups=groups.tolist())
+    return Pilot.from_embeddings(probes, labels, centres, groups=groups.tolist(), drawn="classes")
 
 
 def test_relatives_that_beat_each_other_are_found():
