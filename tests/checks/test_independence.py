@@ -87,7 +87,8 @@ def test_groups_that_mean_nothing_pass(seed):
     pilot = grouped(0.4, seed)
     mixed = np.random.default_rng(seed).permutation(pilot.groups)
     values = np.concatenate([block for _, block in pilot.score_blocks()])
-    same = Pilot.from_scores(values, pilot.labels, higher_is_better=True, groups=mixed.tolist())
+    same = Pilot.from_scores(values, pilot.labels, higher_is_better=True)
+    same = same.with_groups(mixed, "classes")
     assert not {"HC012", "HC013"} & set(findings(same))
 
 
