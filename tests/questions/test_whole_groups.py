@@ -1,10 +1,12 @@
 """Answers about classes that came in whole groups: hidden, compared and written as groups."""
 
+import json
+
 import numpy as np
 import pytest
 
 from headcount import Forecast, backtest, compare, forecast, observe
-from headcount.errors import UnsupportedError
+from headcount.errors import DataError, UnsupportedError
 from headcount.estimators import Auto, NoChange, ProbitNormal
 from headcount.estimators.whole_groups import WholeGroups, for_groups
 from headcount.questions.compare import are_paired
@@ -140,3 +142,10 @@ def test_a_population_gives_classes_one_by_one(pilot):
     assert population.truth(10) == pytest.approx(
         float(observe(pilot.with_groups(None)).accuracy(10)), abs=1e-12
     )
+
+
+def test_more_groups_than_classes_are_refused(result):
+    fields = json.loads(result.to_json())
+    fields["state"]["groups"]["n_classes"] = 5
+    with pytest.raises(DataError, match=r"groups of 5 classes"):
+        Forecast.from_json(json.dumps(fields))

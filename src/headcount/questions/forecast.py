@@ -119,7 +119,12 @@ def _read_observed(state: Record, table: LossTable) -> Observed:
     if state.get("groups") is None:
         return Observed(table)
     groups = state.record("groups")
-    return ObservedGroups(table, groups.whole("n_classes"), groups.share("share"))
+    n_classes = groups.whole("n_classes")
+    if n_classes <= table.n_rivals + 1:
+        raise DataError(
+            f"this forecast has {table.n_rivals + 1:,} groups of {n_classes:,} classes, too many."
+        )
+    return ObservedGroups(table, n_classes, groups.share("share"))
 
 
 def _write_observed(observed: Observed) -> dict[str, Any]:
