@@ -67,7 +67,7 @@ def grouped(within, seed=0, n_groups=10):
     centres = middles[groups] + within * rng.normal(size=(len(groups), 6))
     labels = np.repeat(np.arange(len(groups)), 6)
     probes = centres[labels] + 0.4 * rng.normal(size=(len(labels), 6))
-    return Pilot.from_embeddings(probes, labels, centres, groups=groups.tolist())
+    return Pilot.from_embeddings(probes, labels, centres, groups=groups.tolist(), drawn="classes")
 
 
 def test_relatives_that_beat_each_other_are_found():
@@ -87,7 +87,8 @@ def test_groups_that_mean_nothing_pass(seed):
     pilot = grouped(0.4, seed)
     mixed = np.random.default_rng(seed).permutation(pilot.groups)
     values = np.concatenate([block for _, block in pilot.score_blocks()])
-    same = Pilot.from_scores(values, pilot.labels, higher_is_better=True, groups=mixed.tolist())
+    same = Pilot.from_scores(values, pilot.labels, higher_is_better=True)
+    same = same.with_groups(mixed, "classes")
     assert not {"HC012", "HC013"} & set(findings(same))
 
 

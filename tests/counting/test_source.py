@@ -10,6 +10,7 @@ from headcount import DataError
 from headcount.counting import (
     SIMILARITIES,
     source_of_embeddings,
+    source_of_merged_classes,
     source_of_scores,
     source_of_shifted_scores,
 )
@@ -53,6 +54,10 @@ def sources():
     shifts = np.arange(N_CLASSES) % 3 - 1.0
     plain = source_of_scores(SCORES, LABELS, True)
     yield "shifted", source_of_shifted_scores(plain, shifts), SCORES + shifts
+    # Each class in two, of which the second is never the better one.
+    halves = np.repeat(SCORES, 2, axis=1) - np.tile([0, 1], N_CLASSES)
+    plain, owners = source_of_scores(halves, 2 * LABELS, True), np.repeat(np.arange(N_CLASSES), 2)
+    yield "merged", source_of_merged_classes(plain, owners), SCORES
     yield "only blocks", OnlyBlocks(SCORES, LABELS), SCORES
 
 

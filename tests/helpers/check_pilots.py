@@ -53,6 +53,7 @@ def healthy(seed):
         made.pilot.labels,
         higher_is_better=True,
         groups=groups.tolist(),
+        drawn="classes",
         order=rng.permutation(n_classes),
     )
 

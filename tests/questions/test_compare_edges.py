@@ -175,11 +175,11 @@ def test_correlations_at_their_ends_stay_finite():
 @QUIET
 def test_classes_are_left_out_at_twelve_sizes_and_in_twenty_halves(monkeypatch):
     asked = []
-    without_one, refits = module.MetricJackknife.without_one, module.refits
+    without_each, refits = module.without_each, module.refits
 
-    def recorded(jackknife, counts):
+    def recorded(pilot, metric, counts):
         asked.append(counts.tolist())
-        return without_one(jackknife, counts)
+        return without_each(pilot, metric, counts)
 
     def counted(pilot, estimator, plan, *rest, **options):
         asked.append(plan)
@@ -187,7 +187,7 @@ def test_classes_are_left_out_at_twelve_sizes_and_in_twenty_halves(monkeypatch):
 
     pilots = two_systems(3, 60)
     monkeypatch.setattr(module, "refits", counted)
-    monkeypatch.setattr(module.MetricJackknife, "without_one", recorded)
+    monkeypatch.setattr(module, "without_each", recorded)
     for metric, first in (("accuracy", 2), ("top-5", 6)):
         asked.clear()
         module._leave_out(

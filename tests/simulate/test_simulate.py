@@ -13,6 +13,7 @@ SMALL = {
     "points_around_classes": {"classes": "uniform", "reference_classes": 500},
     "clustered": {"n_clusters": 4, "reference_classes": 500},
     "hierarchical": {"branching": (2, 3), "reference_classes": 500},
+    "near_duplicates": {"reference_classes": 500},
     "linear_encoding": {"n_voxels": 30, "n_features": 8, "n_train": 60, "reference_classes": 500},
 }
 

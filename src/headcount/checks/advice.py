@@ -28,9 +28,10 @@ ADVICE = {
     ),
     "HC007": (
         "Look at the pairs named, and merge those that are the same. If new classes will bring "
-        "more such pairs, leave them. The list may not be complete: a single pair is found only "
-        "where the other classes are far apart or have many probes. Coarse scores hide pairs, "
-        "since classes that are merely close tie as well."
+        "more such pairs, leave them. If they come in whole families, say which classes belong "
+        "together (`groups=`, `--groups`). The list may not be complete: a single pair is found "
+        "only where the other classes are far apart or have many probes. Coarse scores hide "
+        "pairs, since classes that are merely close tie as well."
     ),
     "HC008": (
         "Look at what was enrolled: an empty or blurred template, a vector of unusual "
@@ -85,5 +86,9 @@ ADVICE = {
         "Enrol some rows of each class and probe with other rows, so that no row is in both. Or "
         "give one set without a gallery: each row is then compared with all others and never with "
         "itself. If a row is there twice, keep one."
+    ),
+    "HC022": (
+        "Add groups until there are ten or more, and give scores or embeddings. If classes come "
+        'one by one from groups that stay the same, say so: `drawn="classes"` (`--drawn classes`).'
     ),
 }

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from headcount.checks.check_input import CheckInput, Floats, Ints
-from headcount.support.words import percent
+from headcount.pilot.pilot import FEWEST_GROUPS
+from headcount.support.words import counted, percent
 
 # With a correlation above one half no number of probes of a class is worth more than two. The
 # lower 99% bound must lie above, so that pilots that only happen to look like it pass. Real
@@ -78,7 +79,7 @@ def related_groups(case: CheckInput) -> str | None:
     losses from them; classes are the units, so that one odd class cannot raise the alarm.
     """
     rivals, groups = case.rivals, case.pilot.groups
-    if rivals is None or groups is None:
+    if rivals is None or groups is None or case.pilot.whole_groups:
         return None
     codes, sizes = _group_codes(groups)
     counts = np.maximum(case.probes_per_class, 1)
@@ -108,7 +109,7 @@ def unequal_groups(case: CheckInput) -> str | None:
     accuracies, and about the law of a chi-square variable.
     """
     labels, groups = case.pilot.labels, case.pilot.groups
-    if labels is None or groups is None:
+    if labels is None or groups is None or case.pilot.whole_groups:
         return None
     counts = case.probes_per_class
     probed = np.flatnonzero(counts > 0)
@@ -136,3 +137,21 @@ def unequal_groups(case: CheckInput) -> str | None:
 def _group_codes(groups: NDArray[np.generic]) -> tuple[Ints, Ints]:
     _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     return codes, sizes
+
+
+def groups_not_whole(case: CheckInput) -> str | None:
+    """See whether groups that were drawn whole are too few, or cannot be told apart, to be used."""
+    pilot = case.pilot
+    if pilot.groups is None or pilot.drawn != "groups" or pilot.whole_groups:
+        return None
+    n_groups = len(np.unique(pilot.groups))
+    if n_groups == len(pilot.groups):
+        return None
+    reason = "the pilot does not say which classes beat each probe"
+    if n_groups < FEWEST_GROUPS:
+        reason = f"{counted(n_groups, 'group')} are too few to show how groups differ"
+        reason = reason if n_groups > 1 else "one group does not show how groups differ"
+    return (
+        f"{reason}, so classes count as drawn one by one and not in whole groups; the forecast "
+        "holds only if new classes come from these groups in the same mix."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -9,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri
 
 from headcount.checks.check_input import NAMED, CheckInput, Floats, Ints
+from headcount.checks.families import entries, families
 from headcount.support.words import counted, percent
 
 # Two names for one class share its probes evenly: each loses half of them to the other. `SAME`
@@ -36,7 +39,8 @@ def near_duplicates(case: CheckInput) -> str | None:
     as good as the same are held against those that are merely close, and these against the
     distant ones: in d dimensions the number of pairs within reach r falls as r^d, so it falls by
     at least as large a factor again from close to same. Classes entered twice add pairs at the
-    short end that this law cannot explain.
+    short end that this law cannot explain. Whole families of them are looked for where no such
+    pair stands out.
     """
     rivals = case.rivals
     if rivals is None:
@@ -45,16 +49,42 @@ def near_duplicates(case: CheckInput) -> str | None:
     if len(first) == 0:
         first, second, share = _same(case, rivals)
     if len(first) == 0:
+        return _families(case)
+    if case.pilot.whole_groups:  # then relatives may well be alike
+        groups = case.pilot.groups
+        assert groups is not None
+        strangers = groups[first] != groups[second]
+        first, second, share = first[strangers], second[strangers], share[strangers]
+        if len(first) == 0:
+            return None
+    names, listed = _pairs(case, first, second, share)
+    return (
+        f"{counted(len(names), 'pair')} of classes can hardly be told apart ({listed}); "
+        "see whether they are one class under two names, and merge those."
+    )
+
+
+def _families(case: CheckInput) -> str | None:
+    """Say so where close pairs are many because classes come in families."""
+    close = families(case)
+    if close is None or case.pilot.whole_groups:
         return None
+    names, listed = _pairs(case, *close)
+    return (
+        f"classes seem to come in families of near-duplicates: {counted(len(names), 'pair')} are "
+        f"close ({listed}) and few in between; if new classes will come in families, say which "
+        "belong together (groups), else merge those that are the same."
+    )
+
+
+def _pairs(case: CheckInput, first: Ints, second: Ints, share: Floats) -> tuple[list[Any], str]:
+    """Return the names of pairs, and those to name first as a list in words."""
     # Most alike first; then by name, so that the order of the data does not matter.
     names = [sorted((case.name(a), case.name(b))) for a, b in zip(first, second, strict=True)]
     order = sorted(range(len(names)), key=lambda i: (-round(float(share[i]), 9), names[i]))
     listed = ", ".join(f"{names[i][0]} and {names[i][1]}" for i in order[:NAMED])
     more = f", and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return (
-        f"{counted(len(names), 'pair')} of classes can hardly be told apart ({listed}{more}); "
-        "see whether they are one class under two names, and merge those."
-    )
+    return names, listed + more
 
 
 def _same(case: CheckInput, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
@@ -65,8 +95,8 @@ def _same(case: CheckInput, rivals: csr_array) -> tuple[Ints, Ints, Floats]:
     first, second, total = first[chosen], second[chosen], both.data[chosen]
     share = total / (counts[first] + counts[second])
     near = np.flatnonzero(share >= SAME)
-    there = _entries(rivals, first[near], second[near]) / counts[first[near]]
-    back = _entries(rivals, second[near], first[near]) / counts[second[near]]
+    there = entries(rivals, first[near], second[near]) / counts[first[near]]
+    back = entries(rivals, second[near], first[near]) / counts[second[near]]
     same = near[np.minimum(there, back) >= SAME_EACH]
     close = np.setdiff1d(np.flatnonzero(share >= CLOSE), same)
     n_close, n_distant = len(close), len(share) - len(close) - len(same)
@@ -86,8 +116,8 @@ def _decided(case: CheckInput, first: Ints, second: Ints) -> float:
     """
     lost, tied = case.rivals, case.tied
     assert lost is not None and tied is not None  # whoever asks has looked
-    points = (_entries(lost, first, second) + _entries(lost, second, first)).sum()
-    halves = (_entries(tied, first, second) + _entries(tied, second, first)).sum() / 2
+    points = (entries(lost, first, second) + entries(lost, second, first)).sum()
+    halves = (entries(tied, first, second) + entries(tied, second, first)).sum() / 2
     return float(1 - halves / points) if points > 0 else 1.0
 
 
@@ -116,13 +146,6 @@ def _identical(case: CheckInput) -> tuple[Ints, Ints, Floats]:
         if stats.poisson.sf(len(first) - 1, expected) >= CHANCE:
             first, second = first[:0], second[:0]
     return first, second, np.ones(len(first))
-
-
-def _entries(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
-    """Read single entries of a sparse matrix."""
-    if len(rows) == 0:
-        return np.zeros(0)
-    return np.asarray(matrix[rows, columns]).ravel()
 
 
 def hubs(case: CheckInput) -> str | None:

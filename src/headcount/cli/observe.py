@@ -47,13 +47,16 @@ def observe(
         data = pilot.load()
         curve = make_curve(data)
         asked = asked or [*round_numbers(curve.n_classes - 1)[1:], curve.n_classes]
-        metrics = [ACCURACY, Top(top)] if top > 1 else [ACCURACY]
+        # How many classes of a group beat a probe is not looked at where groups come whole.
+        ranks = not data.whole_groups
+        metrics = [ACCURACY, Top(top)] if top > 1 and ranks else [ACCURACY]
         columns = {
             "classes": asked,
             **{metric.name: curve.value(asked, metric).tolist() for metric in metrics},
-            "mean_reciprocal_rank": curve.mean_reciprocal_rank(asked).tolist(),
-            "median_rank": curve.median_rank(asked).astype(int).tolist(),
         }
+        if ranks:
+            columns["mean_reciprocal_rank"] = curve.mean_reciprocal_rank(asked).tolist()
+            columns["median_rank"] = curve.median_rank(asked).astype(int).tolist()
         if not curve.exact:
             lower, upper = curve.bounds(asked)
             columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
@@ -69,15 +72,14 @@ def observe(
 
 
 def _show(rows: list[dict[str, float]], metrics: list[Metric]) -> None:
-    bounded = "lower" in rows[0]
+    bounded, ranks = "lower" in rows[0], "median_rank" in rows[0]
     labels = [metric.label for metric in metrics]
-    columns = ["classes", *labels, "mean reciprocal rank", "median rank"]
+    columns = ["classes", *labels, *(["mean reciprocal rank", "median rank"] if ranks else [])]
     cells = [
         [
             f"{row['classes']:,}",
             *(metric.write(row[metric.name]) for metric in metrics),
-            near_one(row["mean_reciprocal_rank"]),
-            f"{row['median_rank']:,}",
+            *([near_one(row["mean_reciprocal_rank"]), f"{row['median_rank']:,}"] if ranks else []),
             *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
         ]
         for row in rows

@@ -57,6 +57,17 @@ Average = Annotated[
 TieRule = Annotated[
     str | None, typer.Option(help="How an exact tie is broken: random (default), lose or win.")
 ]
+GroupsFile = Annotated[
+    Path | None,
+    typer.Option("--groups", help="Group of each class: .npy, or .txt with one in each line."),
+]
+Drawn = Annotated[
+    str | None,
+    typer.Option(
+        help="How groups came: groups, whole ones (default); classes, one by one from groups that "
+        "stay the same; strata, a fixed number from each."
+    ),
+]
 Noun = Annotated[
     str | None,
     typer.Option(help="Your word for classes, e.g. person/people.", metavar="ONE/MANY"),
@@ -78,7 +89,9 @@ class PilotFiles:
     @property
     def inputs(self) -> list[Path]:
         """All files that will be read."""
-        named = [self.options[n] for n in ("labels", "gallery", "gallery_labels", "qrels")]
+        named = [
+            self.options[n] for n in ("labels", "gallery", "gallery_labels", "qrels", "groups")
+        ]
         return [self.path, *(path for path in named if path is not None)]
 
     def load(self) -> Pilot:
@@ -103,6 +116,8 @@ def _shared(
     n_classes: Size = None,
     average: Average = None,
     tie_rule: TieRule = None,
+    groups: GroupsFile = None,
+    drawn: Drawn = None,
     noun: Noun = None,
     probe_noun: ProbeNoun = None,
 ) -> None:

@@ -10,6 +10,7 @@ from headcount.counting.source import (
     SIMILARITIES,
     Source,
     source_of_embeddings,
+    source_of_merged_classes,
     source_of_scores,
     source_of_shifted_scores,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "canonical_order",
     "class_keys",
     "source_of_embeddings",
+    "source_of_merged_classes",
     "source_of_scores",
     "source_of_shifted_scores",
 ]

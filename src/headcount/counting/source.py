@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from headcount.counting.beats import Beats
 from headcount.counting.embeddings import Embeddings
+from headcount.counting.merged_classes import MergedClasses
 from headcount.counting.score_matrix import ScoreMatrix
 from headcount.counting.shifted_scores import ShiftedScores
 from headcount.counting.summaries import Pieces
@@ -160,3 +161,26 @@ def source_of_shifted_scores(source: Source, shifts: Floats) -> Source:
     [[0, 0], [0, 0]]
     """
     return ShiftedScores(source, shifts)
+
+
+def source_of_merged_classes(source: Source, owners: Ints) -> Source:
+    """Choose the source for the scores of another one, of which some classes are one.
+
+    A merged class scores as the best of its classes does.
+
+    Parameters
+    ----------
+    source : Source
+        Where the scores come from.
+    owners : ndarray of int64, shape (n_classes,)
+        Which merged class each class belongs to, numbered from 0 without gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain = source_of_scores(np.array([[3, 1, 4], [2, 2, 1]]), np.array([0, 1]), True)
+    >>> merged = source_of_merged_classes(plain, np.array([0, 1, 1]))
+    >>> [counts.tolist() for counts in merged.count()]
+    [[1, 0], [0, 1]]
+    """
+    return MergedClasses(source, owners)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.curves.whole_groups import of_groups, refuse_other_metric
+from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric, Top, hypergeometric
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
@@ -19,7 +21,12 @@ Average = Callable[[NDArray[np.int64], Floats, int, int], float]
 
 
 def observe(pilot: Pilot) -> Observed:
-    """Return the observed curve of a pilot: exact values up to its own number of classes."""
+    """Return the observed curve of a pilot: exact values up to its own number of classes.
+
+    Where classes were drawn in whole groups (`Pilot.whole_groups`), so are those averaged over.
+    """
+    if pilot.whole_groups:
+        return ObservedGroups(pilot.merged.table, pilot.n_classes, pilot.merged.share)
     return Observed(pilot.table())
 
 
@@ -113,7 +120,7 @@ class Observed:
         flat = counts.ravel()
 
         def work(i: int) -> None:
-            values[i] = average(*rows, self.n_classes - 1, int(flat[i]))
+            values[i] = average(*rows, self.table.n_rivals, int(flat[i]))
 
         for_each(work, range(flat.size), task="Averaging over sub-tasks")
         return np.minimum(values, 1.0).reshape(counts.shape)
@@ -121,6 +128,46 @@ class Observed:
     def _middle(self, k: Any, average: Average) -> Floats:
         lower, upper = self._both(self._rows, k, average)
         return lower + (upper - lower) / 2
+
+
+class ObservedGroups(Observed):
+    """What a pilot says about fewer classes where they come in whole groups.
+
+    The average over all sets of g of its G groups is exact (`headcount.pilot.whole_groups`). Sets
+    of g groups have g K / G classes on average; between those the curve is straight.
+
+    Parameters
+    ----------
+    table : LossTable
+        How many groups beat each probe that no class of its own group beats.
+    n_classes : int
+        Classes of the pilot.
+    share : float
+        Weight of those probes.
+    """
+
+    def __init__(self, table: LossTable, n_classes: int, share: float) -> None:
+        super().__init__(table)
+        self.n_groups, self.n_classes, self.share = table.n_rivals + 1, n_classes, share
+
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Average accuracy among the classes of some of the pilot's groups."""
+        refuse_other_metric(metric)
+        counts = class_counts_within(k, self.n_classes)
+
+        def among(groups: Floats) -> Floats:
+            inside = np.minimum(groups, self.n_groups).astype(np.int64)
+            return self._evaluate(self._rows[1], inside, metric.of_losses)
+
+        return of_groups(counts, self.n_classes, self.n_groups, self.share, among)
+
+    def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
+        """Return the value twice: nothing is left open."""
+        value = self.value(k, metric)
+        return value, value
+
+    def _middle(self, k: Any, average: Any) -> Floats:
+        raise UnsupportedError("where classes come in whole groups accuracy alone is known.")
 
 
 def _certain(k: Any, values: Floats, metric: Metric) -> Floats:

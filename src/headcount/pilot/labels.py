@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headcount.errors import DataError, ParameterError
 from headcount.support import validation
 
-Groups = Mapping[Any, Any] | Sequence[Any] | None
+Groups = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | None
 Order = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | None
 
 MOST_CLASSES = 2**53  # numbers up to here are exact as floats

@@ -40,11 +40,14 @@ from headcount.pilot.losses import (
 )
 from headcount.pilot.mixes import check_groups
 from headcount.pilot.summary import PilotSummary, summarise
+from headcount.pilot.whole_groups import GroupedPilot, merge_groups
 from headcount.support import validation
 from headcount.support.words import OURS, Nouns, counted
 
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
+DRAWN = ("groups", "classes", "strata")
+FEWEST_GROUPS = 10  # as many as classes that a back-test hides the rest from
 BEATS_BUDGET = 1 << 30
 REVERSED = 0.4  # between two classes: less often right is worse than guessing
 
@@ -80,6 +83,11 @@ class Pilot:
         classes is chosen with the same chance, and results are exact expectations.
     groups : ndarray or None
         Group of each class, for classes that belong together (the alphabet of a character).
+    drawn : {"groups", "classes", "strata"}
+        How the groups came into the pilot, and how those to come will. Groups: whole, with all of
+        their classes, as families and alphabets do. Classes: one by one from groups that stay the
+        same, as men and women do. Strata: the same, and how many came from each was fixed before.
+        Without groups it means nothing.
     order : ndarray of float64 or None
         Where each class stands in an order that may matter (when it was added, its batch, how
         often it is asked for); only used to check that nothing changes along it.
@@ -117,9 +125,11 @@ class Pilot:
         average: str = "macro",
         tie_rule: str = "random",
         groups: NDArray[Any] | None = None,
+        drawn: str = "groups",
         order: NDArray[np.float64] | None = None,
         classifier: str | None = None,
         nouns: Nouns = OURS,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.n_classes = n_classes
         self.n_probes = len(losses)
@@ -134,11 +144,12 @@ class Pilot:
         self.labels = None if labels is None else _frozen(labels)
         self.class_names = _frozen(class_names)
         self.groups = None if groups is None else _frozen(groups)
+        self.drawn = validation.choice(drawn, "drawn", DRAWN)
         self.order = None if order is None else _frozen(order)
         self.classifier = classifier
         self.nouns = nouns
         self.listed_scores = None if listed_scores is None else _frozen(listed_scores)
-        self.weights = _frozen(self._weights())
+        self.weights = _frozen(self._weights() if weights is None else weights)
         self._source = source
         self._beats = beats
         self._sealed = True
@@ -159,7 +170,7 @@ class Pilot:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
         self.__dict__.update(state)
-        for name in ("_table", "settled"):
+        for name in ("_table", "settled", "merged"):
             self.__dict__.pop(name, None)  # made again where it is asked for
 
     # -- how it is made -------------------------------------------------------------------------
@@ -175,6 +186,7 @@ class Pilot:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        drawn: str = "groups",
         order: Order = None,
     ) -> Pilot:
         """Make a pilot from a score matrix, one row a probe and one column a class.
@@ -191,7 +203,7 @@ class Pilot:
         higher_is_better : bool, optional
             False for distances. When not stated, higher is taken to be better, and scores that
             would then be worse than guessing are refused.
-        average, tie_rule, groups, order
+        average, tie_rule, groups, drawn, order
             See `Pilot`. `groups` and `order` list a value for each column, or map class names to
             values.
 
@@ -224,6 +236,7 @@ class Pilot:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            drawn=drawn,
             order=order_of(order, names),
         )
         if higher_is_better is None:
@@ -242,6 +255,7 @@ class Pilot:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        drawn: str = "groups",
         order: Order = None,
     ) -> Pilot:
         """Make a pilot from probe vectors and enrolled (gallery) vectors.
@@ -260,7 +274,7 @@ class Pilot:
             Class of each gallery row; by default row i is class i.
         similarity : {"euclidean", "cosine", "dot"}
             How vectors are compared. A vector of length zero has cosine 0 with everything.
-        average, tie_rule, groups, order
+        average, tie_rule, groups, drawn, order
             See `Pilot`.
 
         Returns
@@ -298,6 +312,7 @@ class Pilot:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            drawn=drawn,
             order=order_of(order, names),
         )
 
@@ -314,6 +329,7 @@ class Pilot:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        drawn: str = "groups",
         order: Order = None,
     ) -> Pilot:
         """Make a pilot from counts alone.
@@ -336,7 +352,7 @@ class Pilot:
             the bounds of the observed curve, and nothing else.
         labels : sequence of int or str, optional
             True class of each probe. Without labels every probe weighs the same.
-        average, tie_rule, groups, order
+        average, tie_rule, groups, drawn, order
             See `Pilot`.
 
         Returns
@@ -374,6 +390,7 @@ class Pilot:
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
+            drawn=drawn,
             order=order_of(order, names),
         )
 
@@ -387,6 +404,7 @@ class Pilot:
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
+        drawn: str = "groups",
         order: Order = None,
     ) -> Pilot:
         """Make a pilot from a fitted scikit-learn classifier and a test set.
@@ -401,7 +419,7 @@ class Pilot:
             Test points, not used in training.
         y : sequence
             Their true classes, as in `clf.classes_`.
-        average, tie_rule, groups, order
+        average, tie_rule, groups, drawn, order
             See `Pilot`.
 
         Returns
@@ -430,6 +448,7 @@ class Pilot:
             average=average,
             tie_rule=tie_rule,
             groups=groups,
+            drawn=drawn,
             order=order,
         )
         return pilot._made_by(classifier_name(clf))
@@ -450,6 +469,29 @@ class Pilot:
     def knows_rivals(self) -> bool:
         """Whether it can be told who beat whom: there are scores, or the list of `beats`."""
         return self.has_scores or self.has_beats
+
+    @cached_property
+    def whole_groups(self) -> bool:
+        """Whether groups are what was drawn: whole, enough of them, and it is known who beat whom.
+
+        Where every class is a group of its own, it is classes that were drawn.
+        """
+        if self.groups is None or self.drawn != "groups" or self.labels is None:
+            return False
+        n_groups = len(np.unique(self.groups))
+        return FEWEST_GROUPS <= n_groups < self.n_classes and self.knows_rivals
+
+    @property
+    def strata(self) -> NDArray[np.int64] | None:
+        """Number of each class's group where a fixed number came from each; None elsewhere."""
+        if self.groups is None or self.drawn != "strata" or self.labels is None:
+            return None
+        return np.unique(self.groups, return_inverse=True)[1]
+
+    @cached_property
+    def merged(self) -> GroupedPilot:
+        """The pilot with its groups for classes."""
+        return merge_groups(self)
 
     def table(self) -> LossTable:
         """Distinct losses with their weights, ties resolved by the tie rule.
@@ -735,6 +777,29 @@ class Pilot:
         """
         return self._but(nouns=Nouns.of(noun, probe_noun))
 
+    def with_groups(self, groups: Groups, drawn: str = "groups") -> Pilot:
+        """Return the same pilot, of which it is known which classes belong together.
+
+        Parameters
+        ----------
+        groups : sequence or mapping or None
+            Group of each class of `class_names`, in their order or by name; None for no groups.
+        drawn : {"groups", "classes", "strata"}
+            How they came into the pilot; see `Pilot`.
+
+        Returns
+        -------
+        Pilot
+
+        Examples
+        --------
+        >>> from headcount import Pilot
+        >>> pilot = Pilot.from_scores([[3, 1, 2], [0, 5, 4]], [0, 1])
+        >>> pilot.with_groups({0: "x", 1: "y", 2: "y"}).groups.tolist()
+        ['x', 'y', 'y']
+        """
+        return self._but(groups=groups_of(groups, self.class_names), drawn=drawn)
+
     def _with_listed_scores(self, scores: NDArray[np.float64]) -> Pilot:
         """Return the same pilot, which remembers two scores of each ranked list."""
         return self._but(listed_scores=scores)
@@ -755,14 +820,12 @@ class Pilot:
             labels=self.labels,
             source=self._source,
             beats=self._beats,
-            groups=self.groups,
-            order=self.order,
-            **({"listed_scores": self.listed_scores} | changed),
+            **({n: getattr(self, n) for n in ("groups", "order", "listed_scores")} | changed),
         )
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
-        same = ("average", "tie_rule", "classifier", "nouns")
+        same = ("average", "tie_rule", "drawn", "classifier", "nouns")
         settings = {name: getattr(self, name) for name in same}
         return Pilot(*counts, **(settings | parts))
 

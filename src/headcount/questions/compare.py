@@ -15,6 +15,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
+from headcount.estimators.whole_groups import for_groups
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -35,7 +36,7 @@ from headcount.support.words import (
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import HALVES, LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
-from headcount.uncertainty.jackknife import MetricJackknife
+from headcount.uncertainty.jackknife import without_each
 from headcount.uncertainty.resampling import refits
 
 if TYPE_CHECKING:
@@ -466,12 +467,18 @@ def _as_pilots(pilots: Mapping[str, Any]) -> dict[str, Pilot]:
     return systems
 
 
-def _probes_by_class(pilot: Pilot) -> dict[Any, int] | None:
-    """Return how many probes each class has; None where that, or who beat whom, is not known."""
+def _probes_by_class(pilot: Pilot) -> dict[Any, Any] | None:
+    """Return how many probes each class has; None where that, or who beat whom, is not known.
+
+    And its group, where groups were drawn whole.
+    """
     if pilot.labels is None or not pilot.knows_rivals:
         return None
-    counts = np.bincount(pilot.labels, minlength=pilot.n_classes)
-    return dict(zip(pilot.class_names.tolist(), counts.tolist(), strict=True))
+    counts = np.bincount(pilot.labels, minlength=pilot.n_classes).tolist()
+    if pilot.whole_groups:
+        assert pilot.groups is not None  # whole groups are groups
+        counts = list(zip(counts, pilot.groups.tolist(), strict=True))
+    return dict(zip(pilot.class_names.tolist(), counts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -483,7 +490,7 @@ class Without:
     the curve, as log odds.
     """
 
-    probes: dict[Any, int]
+    probes: dict[Any, Any]
     inside: Ints
     each: Floats
     halves: Floats
@@ -511,10 +518,10 @@ def _leave_out(
         first_uncertain = min(metric.certain + 1, last)
         inside = np.unique(np.geomspace(first_uncertain, last, INSIDE).round().astype(np.int64))
         try:
-            each = MetricJackknife(pilot, metric).without_one(inside)[order]
+            each = without_each(pilot, metric, inside)
             fits = refits(
                 pilot,
-                estimator,
+                for_groups(estimator, pilot),
                 [(half, HALVES)],
                 grid,
                 metric=metric,

@@ -23,7 +23,7 @@ from headcount.curves.mixed import (
     read_mix_table,
     read_mixed_law,
 )
-from headcount.curves.observed import Observed, observe
+from headcount.curves.observed import Observed, ObservedGroups, observe
 from headcount.curves.predicted import PredictedCurve
 from headcount.errors import (
     DataError,
@@ -38,6 +38,7 @@ from headcount.errors import (
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.mixed import Mixed
 from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
+from headcount.estimators.whole_groups import WholeGroups, for_groups
 from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
@@ -113,9 +114,19 @@ def read_forecast(text: str) -> dict[str, Any]:
 
 
 def _read_observed(state: Record) -> Observed | MixedObserved:
+    """Return the observed curve: of a mix, or of classes, or of groups where they were drawn."""
     if state.get("mix") is not None:
         return MixedObserved(read_mix_table(state.record("mix")))
-    return Observed(_read_table(state))
+    table = _read_table(state)
+    if state.get("groups") is None:
+        return Observed(table)
+    groups = state.record("groups")
+    n_classes = groups.whole("n_classes")
+    if n_classes <= table.n_rivals + 1:
+        raise DataError(
+            f"this forecast has {table.n_rivals + 1:,} groups of {n_classes:,} classes, too many."
+        )
+    return ObservedGroups(table, n_classes, groups.share("share"))
 
 
 def _read_of_pilot(state: Record, name: str, read: Callable[[Record], Any], n_classes: int) -> Any:
@@ -155,7 +166,10 @@ def _read_others(laws: Any) -> dict[str, Law]:
 def _write_observed(observed: Observed | MixedObserved) -> dict[str, Any]:
     if isinstance(observed, MixedObserved):
         return {"mix": observed.table.to_dict()}
-    return _write_table(observed.table)
+    fields = _write_table(observed.table)
+    if isinstance(observed, ObservedGroups):
+        fields["groups"] = {"n_classes": observed.n_classes, "share": observed.share}
+    return fields
 
 
 def _write_table(table: LossTable) -> dict[str, Any]:
@@ -448,9 +462,13 @@ class Forecast:
 
     @property
     def measured_classes(self) -> str:
-        """How many classes were measured, in words, and in which mix."""
+        """How many classes were measured, in words, in which mix or in how many whole groups."""
         size = counted(self.n_classes, "class")
-        return f"sets of up to {size} ({describe_mix(self.mix)})" if self.mix else size
+        if self.mix:
+            return f"sets of up to {size} ({describe_mix(self.mix)})"
+        if isinstance(self.observed, ObservedGroups):
+            return f"{size} in {self.observed.n_groups:,} whole groups"
+        return size
 
     @property
     def method_code(self) -> str:
@@ -458,7 +476,7 @@ class Forecast:
         if self._fitted is None:
             return f'"{self.method}"'
         fitted = self._fitted[1]
-        asked_for = fitted.method if isinstance(fitted, Mixed) else fitted
+        asked_for = fitted.method if isinstance(fitted, Mixed | WholeGroups) else fitted
         return code_of(asked_for, self.method, self.random_state)
 
     @property
@@ -748,11 +766,13 @@ def forecast(
         if mix is not None:
             pilot, mix = _only_mixed(pilot, mix)
         asked_for = resolve(method, random_state)
-        estimator = (asked_for if mix is None else Mixed(method=asked_for, mix=mix)).fit(pilot)
+        estimator = _for_pilot(asked_for, pilot, mix).fit(pilot)
         name = name_of(method)
         observed = observe(pilot) if mix is None else MixedObserved(mix_table(pilot, mix))
         law = estimator.law(asked)
-        law.value(asked, measure)  # what a method cannot forecast is refused before the long part
+        # What cannot be measured, or forecast by this method, is refused before the long part.
+        observed.value(pilot.n_classes, measure)
+        law.value(asked, measure)
         backtest, uncertainty = None, None
         if intervals and not asked_for.slow:
             backtest, uncertainty = _assess(
@@ -796,7 +816,14 @@ def _only_mixed(pilot: Pilot, mix: Mapping[str, float]) -> tuple[Pilot, dict[str
     refuse_small_groups(pilot.groups, shares)
     if len(shares) < len(np.unique(pilot.groups)):
         pilot = pilot.only_groups(*shares)
+    if pilot.drawn == "groups":  # a mix says how many classes come from each
+        pilot = pilot.with_groups(pilot.groups, drawn="classes")
     return pilot, shares
+
+
+def _for_pilot(method: Extrapolator, pilot: Pilot, mix: Mapping[str, float] | None) -> Extrapolator:
+    """Return a method as it is for a mix, or for classes that came in whole groups."""
+    return for_groups(method, pilot) if mix is None else Mixed(method=method, mix=mix)
 
 
 def _fit_others(
@@ -813,9 +840,7 @@ def _fit_others(
             continue
         try:
             with silence():
-                other = resolve(name, 0)
-                fitted = (other if mix is None else Mixed(method=other, mix=mix)).fit(pilot)
-                law = fitted.law(classes)
+                law = _for_pilot(resolve(name, 0), pilot, mix).fit(pilot).law(classes)
                 law.value(classes, metric)
         except HeadcountError:
             continue

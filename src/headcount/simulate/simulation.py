@@ -99,7 +99,8 @@ class Population:
     """A finite population of classes, simulated or real, to draw pilots from.
 
     This is how the papers' comparisons work: random pilots of k1 classes from one large set of k2,
-    judged by the average accuracy of the whole set.
+    judged by the average accuracy of the whole set. Classes are drawn one by one, whatever groups
+    they are in.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class Population:
 
     @cached_property
     def _observed(self) -> Observed:
-        return observe(self.whole)
+        return Observed(self.whole.table())
 
     def truth(self, k: Any) -> Floats:
         """Return the average accuracy over all sets of k of the population's classes."""
@@ -147,7 +148,8 @@ class Population:
                 f"{n_classes:,} asked for."
             )
         chosen = generator(random_state).choice(self.n_classes, n_classes, replace=False)
-        return self.whole.subset(self.whole.class_names[chosen])
+        pilot = self.whole.subset(self.whole.class_names[chosen])
+        return pilot if pilot.groups is None else pilot.with_groups(pilot.groups, "classes")
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -190,11 +192,12 @@ def nearest_centre(
     sigma: float,
     law: str,
     groups: list[Any] | None = None,
+    drawn: str = "classes",
 ) -> Pilot:
     """Draw probes around known centres and score classes by distance to them."""
     probes = scattered(rng, centres, per_class, sigma, law)
     labels = np.repeat(np.arange(len(centres)), per_class)
-    return Pilot.from_embeddings(probes, labels, centres, groups=groups)
+    return Pilot.from_embeddings(probes, labels, centres, groups=groups, drawn=drawn)
 
 
 def reference(

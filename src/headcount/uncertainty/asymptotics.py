@@ -27,6 +27,7 @@ from headcount.errors import ParameterError, UnsupportedError
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.regression import Regression, SplineRegression, curve_rows
 from headcount.estimators.shared.bases import Basis, GaussianBasis
+from headcount.estimators.whole_groups import WholeGroups
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
@@ -132,6 +133,11 @@ def regression_error(pilot: Pilot, fitted: Extrapolator | SplineRegression, k: A
 
 
 def _regression(fitted: Extrapolator) -> tuple[Regression | SplineRegression, Basis]:
+    if isinstance(fitted, WholeGroups):
+        raise UnsupportedError(
+            "asymptotic standard errors of forecasts are not known where classes come in whole "
+            "groups; use by='resampling'."
+        )
     if not isinstance(fitted, Regression | SplineRegression):
         raise UnsupportedError(
             "asymptotic standard errors are known for moment regression only, not for "

@@ -16,6 +16,7 @@ from headcount.curves.observed import Observed, observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import describe_method, name_of
+from headcount.estimators.whole_groups import for_groups
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -421,7 +422,7 @@ def backtest(
     """
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
-        estimator = resolve(method, random_state)
+        estimator = for_groups(resolve(method, random_state), pilot)
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)
         asked = () if classes is None else asked_classes(classes)
@@ -557,13 +558,16 @@ def _n_tried(size: Refits) -> int:
 
 
 def _notes(pilot: Pilot, subsamples: Subsamples) -> tuple[str, ...]:
+    notes = []
+    if pilot.whole_groups and subsamples.sizes:
+        groups = counted(pilot.merged.n_groups, "group")
+        notes.append(f"Whole groups were hidden: the pilot has {groups} of classes.")
     if not subsamples.sizes:
         few = min(pilot.n_classes, sampler_for(pilot).n_sources)
         return (
             f"No back-test: the pilot has {counted(few, 'class')} with probes, and at least "
             f"{2 * LEAST_HALF} are needed to hide half of them.",
         )
-    notes = []
     for size in subsamples.sizes:
         if size.n_failed:
             outcome = ", so that size is left out" if _is_left_out(size) else ""

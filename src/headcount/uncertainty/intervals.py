@@ -106,6 +106,7 @@ def read_uncertainty(record: Record) -> Uncertainty:
         told_apart=record.flag("told_apart"),
         model=read_model(record.record("model")),
         metric=resolve_metric(record.text("metric")),
+        n_drawn=record.optional("n_drawn", record.whole),
     )
     for value in vars(uncertainty).values():
         if isinstance(value, np.ndarray):
@@ -264,6 +265,8 @@ class Uncertainty:
         What was learned.
     metric : Metric
         What is forecast.
+    n_drawn : int or None
+        How many groups were drawn, where classes came in whole groups.
     """
 
     n_classes: int
@@ -281,6 +284,7 @@ class Uncertainty:
     stated: Floats | None = None
     model: ErrorModel = MODEL
     metric: Metric = ACCURACY
+    n_drawn: int | None = None
 
     def under(self, model: ErrorModel) -> Uncertainty:
         """Return the same with something else learned about errors."""
@@ -459,7 +463,8 @@ class Uncertainty:
 
     def _measured(self, confidence: float) -> float:
         """Return Student's quantile, which hardly any classes would make useless."""
-        return float(stdtrit(max(self.n_classes - 1, FREEDOM), (1 + confidence) / 2))
+        drawn = self.n_classes if self.n_drawn is None else self.n_drawn
+        return float(stdtrit(max(drawn - 1, FREEDOM), (1 + confidence) / 2))
 
     def _learned(
         self, value: Floats, k: Floats, error: Floats, confidence: float
@@ -580,6 +585,7 @@ def assess(
         stated=stated,
         model=learned_model(stated),
         metric=metric,
+        n_drawn=pilot.merged.n_groups if pilot.whole_groups else None,
     )
 
 

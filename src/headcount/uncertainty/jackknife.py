@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from headcount.counting import canonical_order
+from headcount.curves.whole_groups import refuse_other_metric
 from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
@@ -61,7 +62,7 @@ class Jackknife(ABC):
         refuse_unlisted(pilot)
         assert pilot.labels is not None  # a pilot with scores has labels
         self.pilot = pilot
-        self.n_classes = pilot.n_classes
+        self.n_classes, self.strata = pilot.n_classes, pilot.strata
         self.labels = pilot.labels
         self.weights = pilot.weights if weights is None else weights
         self.class_weights = np.bincount(self.labels, self.weights, self.n_classes)
@@ -82,7 +83,7 @@ class Jackknife(ABC):
         """Return the covariance of the curve at these numbers of classes."""
         inside = np.minimum(counts, self.n_classes - 1)
         wanted, back = np.unique(inside, return_inverse=True)
-        plain = _spread(self.without_one(wanted))
+        plain = _spread(self.without_one(wanted), self.strata)
         scale = 1 / np.sqrt(1 + self.excess(wanted))
         return np.asarray((scale[:, None] * plain * scale)[np.ix_(back, back)])
 
@@ -124,7 +125,7 @@ class Jackknife(ABC):
         nodes = np.unique(np.clip([2, *near, last], 2, last))
         ratios = np.zeros(len(nodes))
         singles = self.without_one(nodes)
-        plain = np.diag(_spread(singles))
+        plain = np.diag(_spread(singles, self.strata))
 
         def work(i: int) -> None:
             chosen = self.paired_classes(int(nodes[i]))
@@ -208,11 +209,50 @@ class MetricJackknife(Jackknife):
         return (*rivals, *probes, sums, NEGLIGIBLE)
 
 
+class GroupJackknife(MetricJackknife):
+    """The observed curve of accuracy with one or two groups of classes left out.
+
+    Numbers of classes are numbers of groups here (`headcount.pilot.whole_groups`). A probe that a
+    relative beats is wrong whatever is left out, unless its own group is.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        Whose groups were drawn whole.
+    """
+
+    def __init__(self, pilot: Pilot) -> None:
+        merged = pilot.merged
+        if merged.pilot is None:
+            raise UnsupportedError("every probe is beaten by its own group, so nothing varies.")
+        super().__init__(merged.pilot, weights=merged.kept_weights)
+        self.class_weights[:] = merged.group_weights
+        self.groups_per_class = merged.n_groups / merged.n_classes
+
+    def n_groups_in(self, counts: Ints) -> Ints:
+        """Return how many groups so many classes are in, one at least."""
+        return np.maximum(np.round(counts * self.groups_per_class), 1).astype(np.int64)
+
+
+def without_each(pilot: Pilot, metric: Metric, k: Ints) -> Floats:
+    """Return the observed curve without each class, or whole group, in the order of their names.
+
+    At numbers of classes up to K - 1.
+    """
+    if not pilot.whole_groups:
+        order = np.argsort(pilot.class_names, kind="stable")
+        return MetricJackknife(pilot, metric).without_one(k)[order]
+    refuse_other_metric(metric)
+    jackknife = GroupJackknife(pilot)
+    return jackknife.without_one(np.minimum(jackknife.n_groups_in(k), jackknife.n_classes - 1))
+
+
 def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:
     """Return the covariance of a pilot's observed curve at several numbers of classes.
 
     The classes of the pilot, each with its probes, are taken for a random sample of all classes.
-    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+    Where they came in whole groups (`Pilot.whole_groups`), it is the groups that are; where a fixed
+    number came from each group (`Pilot.strata`), the classes of each group are.
 
     Parameters
     ----------
@@ -251,13 +291,29 @@ def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats
     [0.002, 0.043, 0.06]
     """
     counts = np.atleast_1d(class_counts_within(k, pilot.n_classes)).ravel()
-    return MetricJackknife(pilot, metric).covariance(counts)
+    if not pilot.whole_groups:
+        return MetricJackknife(pilot, metric).covariance(counts)
+    refuse_other_metric(metric)
+    jackknife = GroupJackknife(pilot)
+    return jackknife.covariance(jackknife.n_groups_in(counts))
 
 
-def _spread(values: Floats) -> Floats:
-    """Return the jackknife covariance from leave-one-out values, one row for each class."""
-    gaps = values - values.mean(axis=0)
-    return np.asarray((len(values) - 1) / len(values) * gaps.T @ gaps)
+def _spread(values: Floats, strata: Ints | None = None) -> Floats:
+    """Return the jackknife covariance from leave-one-out values, one row for each class.
+
+    Where a fixed number n of the K classes came from each stratum, values vary about the mean of
+    their stratum, and their squares count n / (n - 1) times as much. A class that is a stratum of
+    its own varies about the mean of all.
+    """
+    n, middle, often = len(values), values.mean(axis=0), np.ones(len(values))
+    if strata is not None:
+        sizes = np.bincount(strata)[strata]
+        several = sizes > 1
+        means = np.array([values[strata == stratum].mean(axis=0) for stratum in np.unique(strata)])
+        middle = np.where(several[:, None], means[strata], middle)
+        often = np.where(several, sizes / np.maximum(sizes - 1, 1) * (n - 1) / n, 1.0)
+    gaps = values - middle
+    return np.asarray((n - 1) / n * (often[:, None] * gaps).T @ gaps)
 
 
 def refuse_unlisted(pilot: Pilot) -> None:

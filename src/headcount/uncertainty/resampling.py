@@ -27,6 +27,7 @@ from headcount.counting import class_keys
 from headcount.errors import HeadcountError, ParameterError, UnsupportedError, silence
 from headcount.estimators import Extrapolator
 from headcount.metrics import ACCURACY, Metric
+from headcount.pilot.labels import positions
 from headcount.pilot.pilot import BEATS_BUDGET, Pilot
 from headcount.support import validation, workers
 from headcount.support.grids import POINTS
@@ -370,9 +371,15 @@ def curve_grid(n_classes: int, asked: tuple[int, ...] = ()) -> NDArray[np.int64]
 
 
 def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any = None) -> Sampler:
-    """Return what draws subsets: with shared rivals where it is known who beat whom."""
+    """Return what draws subsets: with shared rivals where it is known who beat whom.
+
+    Where classes came in whole groups, so do those that are drawn.
+    """
     only_losses = estimator is None or estimator.needs == "losses"
     with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
+    if pilot.whole_groups:
+        with_scores = estimator is not None and (estimator.needs == "scores" or with_scores)
+        return WholeGroupRivals(pilot, with_scores, order)
     if pilot.knows_rivals:
         may_thin = only_losses and order is None
         try:
@@ -406,9 +413,54 @@ class SharedRivals:
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return the pilot of `size` random classes."""
         n_sources = share_of(self.n_sources, size, self.pilot.n_classes)
+        sources = self._choose(self.sources, n_sources, rng)
+        others = self._choose(self.others, size - n_sources, rng)
+        return self.pilot.subset(np.concatenate([sources, others]))
+
+    def _choose(self, names: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return so many of these classes, of each stratum its share."""
+        if self.pilot.strata is None:
+            return names[rng.choice(len(names), size, replace=False)]
+        stratum = self.pilot.strata[positions(names, self.pilot.class_names)]
+        # In random order within strata, evenly spaced from a random start.
+        order = np.lexsort((rng.permutation(len(names)), stratum))
+        places = (np.arange(size) + rng.random()) * len(names) / max(size, 1)
+        return names[order[places.astype(np.intp)]]
+
+    def refusal(self, size: int) -> str | None:
+        """Return None: any subset says something."""
+
+
+class WholeGroupRivals:
+    """Subsets of a pilot whose classes came in whole groups: some of the groups.
+
+    A group may have any number of classes, so that pilots have `size` classes only on average.
+    """
+
+    shared_rivals = True
+
+    def __init__(self, pilot: Pilot, with_scores: bool = False, order: Any = None) -> None:
+        assert pilot.labels is not None and pilot.groups is not None  # whole groups have both
+        self.groups = pilot.groups
+        order = pilot.canonical_classes() if order is None else _reordered(pilot, order)
+        of_each = pilot.groups[positions(order, pilot.class_names)]
+        groups, first = np.unique(of_each, return_index=True)
+        names = groups[np.argsort(first)]  # in the order of their first classes
+        sources = np.isin(names, pilot.groups[pilot.labels])
+        self.sources, self.others = names[sources], names[~sources]
+        self.n_sources, self.n_groups = len(self.sources), len(names)
+        self.pilot = pilot if with_scores else _without_scores(pilot)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return the pilot of random groups with `size` classes on average."""
+        n_classes = self.pilot.n_classes
+        n_groups = max(2, round(self.n_groups * size / n_classes))
+        n_sources = min(share_of(self.n_sources, size, n_classes), n_groups)
         sources = rng.choice(self.n_sources, n_sources, replace=False)
-        others = rng.choice(len(self.others), size - n_sources, replace=False)
-        return self.pilot.subset(np.concatenate([self.sources[sources], self.others[others]]))
+        n_others = min(n_groups - n_sources, len(self.others))
+        others = rng.choice(len(self.others), n_others, replace=False)
+        chosen = np.concatenate([self.sources[sources], self.others[others]])
+        return self.pilot.subset(self.pilot.class_names[np.isin(self.groups, chosen)])
 
     def refusal(self, size: int) -> str | None:
         """Return None: any subset says something."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.curves.observed import observe
+from headcount.curves.observed import Observed
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import (
     SERIES,
@@ -82,7 +82,9 @@ class CMCDisplay(Display):
     def from_pilot(cls, pilot: Pilot, classes: Any = None, *, ranks: int = RANKS) -> Self:
         """Take what was measured; by default among all of the pilot's classes."""
         sizes = pilot.n_classes if classes is None else classes
-        return cls._tabulate(observe(pilot).top, sizes, ranks, pilot.n_classes, pilot.nouns)
+        return cls._tabulate(
+            Observed(pilot.table()).top, sizes, ranks, pilot.n_classes, pilot.nouns
+        )
 
     @classmethod
     def _tabulate(

@@ -45,6 +45,8 @@ def load(
     n_classes: int | None = None,
     average: str | None = None,
     tie_rule: str | None = None,
+    groups: str | os.PathLike[str] | None = None,
+    drawn: str | None = None,
     memory_limit: int | None = None,
 ) -> Pilot:
     """Read a pilot from files.
@@ -54,10 +56,10 @@ def load(
     path : path
         An ``.npz`` file (scores + labels; probes + probe_labels + gallery; losses + n_classes; or
         neighbour lists ids + distances + labels + n_classes; the first three may add ``groups``
-        and ``order``, a value for each class in the order of `Pilot.class_names`), an ``.npy``
-        file, a ``.csv`` or ``.tsv`` table (a column a class and a column named label), a
-        ``.parquet`` table (the same, or one column of vectors and a column named label), or, with
-        `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
+        and ``order``, a value for each class in the order of `Pilot.class_names`, and ``drawn``),
+        an ``.npy`` file, a ``.csv`` or ``.tsv`` table (a column a class and a column named
+        label), a ``.parquet`` table (the same, or one column of vectors and a column named
+        label), or, with `qrels`, a TREC run. Text (tables, labels, runs, qrels) may be gzipped.
     labels, gallery, gallery_labels : path, optional
         Files with what the first one lacks. With a gallery, or with a similarity, rows are
         embeddings.
@@ -69,8 +71,10 @@ def load(
         Relevance judgements of a TREC run.
     n_classes : int, optional
         Size of the collection behind a run or behind losses.
-    average, tie_rule : str, optional
+    average, tie_rule, drawn : str, optional
         See `Pilot`.
+    groups : path, optional
+        Group of each class, in the order of `Pilot.class_names`: .npy, or .txt with one a line.
     memory_limit : int, optional
         Refuse files that would take more bytes in memory than this, all together; half of the
         machine's memory by default. ``.npy`` files are not counted: they stay on disk.
@@ -93,16 +97,37 @@ def load(
     )
     limit = safe_arrays.MemoryLimit(memory_limit)
     with safe_arrays.within_memory(file):
-        if qrels is not None:
-            return _from_trec(file, options, limit)
-        if file.suffix.lower() == ".npz":
-            return pilot_from_npz(file, options, limit)
-        if can_read(file):
-            return _from_rows(read_rows(file, limit), file, options, limit)
+        return _with_groups(_read(file, options, limit), groups, drawn, limit)
+
+
+def _read(file: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
+    if options.has("qrels"):
+        return _from_trec(file, options, limit)
+    if file.suffix.lower() == ".npz":
+        return pilot_from_npz(file, options, limit)
+    if can_read(file):
+        return _from_rows(read_rows(file, limit), file, options, limit)
     raise DataError(
         f"cannot tell what {file.name} is; give .npz, .npy, .csv, .tsv or .parquet, or --qrels "
         "for a TREC run. Only text may be gzipped."
     )
+
+
+def _with_groups(
+    pilot: Pilot,
+    groups: str | os.PathLike[str] | None,
+    drawn: str | None,
+    limit: safe_arrays.MemoryLimit,
+) -> Pilot:
+    """Return a pilot with the groups that a file of their own holds, or drawn as is stated."""
+    if groups is None and drawn is None:
+        return pilot
+    values = pilot.groups if groups is None else safe_arrays.read_labels(groups, limit)
+    if values is None:
+        raise ParameterError(
+            "drawn says how groups came into the pilot, but it has none; give them (--groups FILE)."
+        )
+    return pilot.with_groups(values, drawn or pilot.drawn)
 
 
 def _from_trec(path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:

@@ -46,7 +46,7 @@ def _scores(members: Members, path: Path, options: Options, limit: MemoryLimit) 
     labels = _labels(members, "labels", path, options, limit)
     options.refuse_unused("an npz file of scores")
     names = members.get("class_names")
-    keywords |= _of_classes(members)
+    keywords |= _of_classes(members, path)
     return Pilot.from_scores(members["scores"], labels, class_names=names, **keywords)
 
 
@@ -64,7 +64,7 @@ def _embeddings(members: Members, path: Path, options: Options, limit: MemoryLim
     else:
         gallery, gallery_labels = members.get("gallery"), members.get("gallery_labels")
     options.refuse_unused("an npz file of embeddings")
-    keywords |= _of_classes(members)
+    keywords |= _of_classes(members, path)
     return Pilot.from_embeddings(members["probes"], labels, gallery, gallery_labels, **keywords)
 
 
@@ -76,7 +76,7 @@ def _losses(members: Members, path: Path, options: Options, limit: MemoryLimit) 
         keywords["labels"] = _labels(members, "labels", path, options, limit)
     size = _size(members, path, options)
     options.refuse_unused("an npz file of losses")
-    keywords |= _of_classes(members)
+    keywords |= _of_classes(members, path)
     return Pilot.from_losses(members["losses"], size, **keywords)
 
 
@@ -94,7 +94,7 @@ def _neighbours(members: Members, path: Path, options: Options, limit: MemoryLim
 
 def _stated(members: Members, path: Path, options: Options, *names: str) -> dict[str, Any]:
     """Return what the file states under these names, overridden by options."""
-    stated = {name: _scalar(members[name], name, path) for name in names if name in members}
+    stated = _scalars(members, path, *names)
     orientation = stated.get("higher_is_better", True)
     if orientation not in (True, False):
         raise DataError(
@@ -103,9 +103,14 @@ def _stated(members: Members, path: Path, options: Options, *names: str) -> dict
     return stated | options.pick(*names)
 
 
-def _of_classes(members: Members) -> dict[str, Any]:
+def _scalars(members: Members, path: Path, *names: str) -> dict[str, Any]:
+    return {name: _scalar(members[name], name, path) for name in names if name in members}
+
+
+def _of_classes(members: Members, path: Path) -> dict[str, Any]:
     """Return what the file says about each class, in the order of their names."""
-    return {name: members[name] for name in ("groups", "order") if name in members}
+    of_classes = {name: members[name] for name in ("groups", "order") if name in members}
+    return of_classes | _scalars(members, path, "drawn")
 
 
 def _size(members: Members, path: Path, options: Options) -> int:

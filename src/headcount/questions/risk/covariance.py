@@ -31,7 +31,8 @@ def curve_covariance(pilot: Pilot, cost: Any, k: Any, priors: Any = None) -> Flo
     """Return the covariance of the observed risk at several numbers of classes.
 
     The classes of the pilot, each with its probes, are taken for a random sample of all classes.
-    Classes that come in families (`Pilot.groups`) are no such sample, and vary more than this says.
+    Classes that come in families are no such sample, and vary more than this says: groups are not
+    looked at.
 
     Parameters
     ----------

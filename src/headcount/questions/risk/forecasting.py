@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
-from headcount.curves.observed import observe
+from headcount.curves.observed import Observed
 from headcount.errors import (
     ParameterError,
     listening,
@@ -216,7 +216,7 @@ class _Measured:
         """Observed risk of 0-1 cost."""
         # Equal priors are those of the pilot, and must give the same to the last digit.
         if np.array_equal(self.weights, self.pilot.weights):
-            return np.asarray(1 - observe(self.pilot).accuracy(k))
+            return np.asarray(1 - Observed(self.pilot.table()).accuracy(k))
         return observe_risk(self.pilot, ZERO_ONE, priors=self.priors).risk(k)
 
     def _look_through(self) -> None:

@@ -1,0 +1,105 @@
+"""Any method where classes come in whole groups."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from headcount.curves.whole_groups import of_groups, refuse_other_metric
+from headcount.errors import UnsupportedError
+from headcount.estimators.base import Extrapolator
+from headcount.metrics import ACCURACY, Metric
+from headcount.pilot.pilot import Pilot
+
+Floats = NDArray[np.float64]
+
+
+def for_groups(method: Extrapolator, pilot: Pilot) -> Extrapolator:
+    """Return a method as it is for this pilot: `WholeGroups` where classes came in whole groups."""
+    return WholeGroups(method=method) if pilot.whole_groups else method
+
+
+class WholeGroups(Extrapolator):
+    r"""Another method, which learns how groups beat probes, where whole groups are drawn.
+
+    With r the chance that no class of its own group beats a probe, and A(g) the accuracy of the
+    others among g groups as the method forecasts it from a pilot of G groups,
+
+    .. math:: \text{accuracy}(k) = E[r] \, A(k G / K)
+
+    (`headcount.pilot.whole_groups`). `forecast` puts it around the method that is asked for.
+
+    Parameters
+    ----------
+    method : Extrapolator
+        Any method.
+
+    Attributes
+    ----------
+    method_ : Extrapolator or None
+        The method, fitted to the groups; None where relatives beat every probe.
+    share_, share_error_ : float
+        E[r] and its standard error.
+
+    Examples
+    --------
+    >>> from headcount import simulate
+    >>> from headcount.estimators import ProbitNormal
+    >>> pilot = simulate.near_duplicates(120, random_state=1).pilot
+    >>> fit = WholeGroups(method=ProbitNormal()).fit(pilot)
+    >>> bool(fit.predict(1200) < fit.predict(120) < fit.share_)
+    True
+    """
+
+    alias: ClassVar[str] = "whole-groups"
+
+    def __init__(self, *, method: Extrapolator) -> None:
+        self.method = method
+        self.needs = "beats" if method.needs == "losses" else method.needs  # type: ignore[misc]
+        self.uses_scores = method.uses_scores  # type: ignore[misc]
+        self.slow = method.slow  # type: ignore[misc]
+
+    def _check(self, pilot: Pilot) -> None:
+        """Refuse a pilot without groups, or that does not know who beat whom."""
+        if pilot.groups is None or not pilot.knows_rivals:
+            raise UnsupportedError(
+                "whole groups can be drawn only from a pilot with groups that knows which classes "
+                "beat each probe; give groups, and scores or embeddings."
+            )
+
+    def _estimate(self, pilot: Pilot) -> None:
+        merged = pilot.merged
+        self.n_classes_, self.n_groups_ = merged.n_classes, merged.n_groups
+        self.share_, self.share_error_ = merged.share, merged.share_error
+        self.method_: Extrapolator | None = None
+        if merged.pilot is not None:
+            self.method_ = clone(self.method).fit(merged.pilot)
+            self.note_, self.remedy_ = self.method_.note_, self.method_.remedy_
+
+    def predict(self, k: Any) -> Floats:
+        """Return the expected accuracy among k classes in whole groups."""
+        return of_groups(k, self.n_classes_, self.n_groups_, self.share_, self._among)
+
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Return the expected accuracy among k classes; refuse any other metric."""
+        refuse_other_metric(metric)
+        return self.predict(k)
+
+    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
+        """Return what the method says about its error, with that of `share_`."""
+        if self.method_ is None or self.share_ <= 0:
+            return None
+        stated = self.method_.stated_error(ratio, metric)
+        if stated is None:
+            return None
+        groups = np.maximum(np.round(np.asarray(ratio) * self.n_groups_), 1.0)
+        among = np.minimum(self.method_.predict(groups), 1 - 1e-9)
+        wrong = 1 - self.share_ * among
+        error = np.hypot(stated * (1 - among), self.share_error_ / self.share_)
+        return np.asarray(error / wrong)
+
+    def _among(self, groups: Floats) -> Floats:
+        return np.zeros(groups.shape) if self.method_ is None else self.method_.predict(groups)
