@@ -771,7 +771,7 @@ def forecast(
         observed = observe(pilot) if mix is None else MixedObserved(mix_table(pilot, mix))
         law = estimator.law(asked)
         # What cannot be measured, or forecast by this method, is refused before the long part.
-        observed.value(pilot.n_classes, measure)
+        observed.value(observed.n_classes, measure)
         law.value(asked, measure)
         backtest, uncertainty = None, None
         if intervals and not asked_for.slow:
