@@ -1,7 +1,11 @@
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from bench_tools import N_CLASSES, AsMeasured, Lacking, measured_by_hand, scores_and_labels
 from experiments import app as command_line
@@ -139,3 +143,22 @@ def test_a_method_without_a_law_needs_only_predict():
         == record["accuracy"][1]
         == pytest.approx(measured_by_hand(range(N_CLASSES)))
     )
+
+
+def test_make_papers_asks_for_what_there_is():
+    """Every line of the target is a command with options that exist, into a folder of its own."""
+    text = (Path(__file__).parents[2] / "Makefile").read_text().replace("\\\n", " ")
+    recipe = re.search(r"^papers:.*\n((?:\t.*\n)+)", text, re.MULTILINE)[1]
+    commands = typer.main.get_command(command_line.app).commands
+    folders, names = [], set()
+    for line in recipe.splitlines():
+        for name, value in (("EXPERIMENT", ""), ("DATA", "data"), ("RESULTS", "results")):
+            line = line.replace(f"$({name})", value)
+        name, *words = shlex.split(line)
+        folders.append(commands[name].make_context(name, words).params["output"])
+        names.add(name)
+    assert names >= {
+        "toy", "figure10", "splines", "table1", "telugu", "recorded", "classifiers", "cleanex",
+    }  # fmt: skip
+    assert len(set(folders)) == len(folders)
+    assert {folder.parent.name for folder in folders} == {"results"}
