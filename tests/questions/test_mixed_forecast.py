@@ -167,7 +167,7 @@ def test_refusals(pilot, result):
 def test_a_group_whose_classes_have_no_probes_is_refused():
     whole = world(np.random.default_rng(0), 8, 8, 2)
     rows = np.flatnonzero(whole.labels < 8)
-    with pytest.raises(DataError, match="no probe is of group b"):
+    with pytest.raises(DataError, match="fewer than two classes of group b have probes"):
         forecast(whole.keep_probes(rows), classes=50, mix=MIX, method="probit-normal")
 
 

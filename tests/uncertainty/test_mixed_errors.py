@@ -64,7 +64,7 @@ def test_the_error_is_scaled_down_for_sets_as_large_as_the_pilot():
     errors = jackknife(pilot)
     k = np.array([2, errors.largest(2)])
     plain = np.sqrt([errors.variance(int(count)) for count in k])
-    excess = errors.excess(k, plain**2)
+    excess = errors.excess(k)
     assert 0 < excess[1] < 1
     np.testing.assert_allclose(errors.standard_error(k), plain / np.sqrt(1 + excess))
 
@@ -74,6 +74,8 @@ def test_probes_of_a_class_show_their_part():
     errors = jackknife(pilot)
     within = errors.probe_variance()
     assert 0 < within < 0.01
+    worth = 1 / (0.3**2 / 27 + 0.7**2 / 21)
+    assert abs(errors.n_probes - worth) < 1 and worth < pilot.n_probes
     single, _ = make_pilot((9, 7), per_class=1)
     assert jackknife(single).probe_variance() is None
 

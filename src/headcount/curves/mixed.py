@@ -322,10 +322,12 @@ def count_by_group(pilot: Pilot, groups: Sequence[str]) -> GroupCounts:
 
 def _rows_of_group(counts: GroupCounts, group: int, groups: Sequence[str]) -> GroupRows:
     chosen = np.flatnonzero(counts.of_probe == group)
-    if len(chosen) == 0:
+    assert counts.pilot.labels is not None  # a pilot that knows its rivals has labels
+    if len(np.unique(counts.pilot.labels[chosen])) < 2:
         raise DataError(
-            f"no probe is of group {validation.short(groups[group])}, so nothing is known of its "
-            "classes; add probes of them, or leave the group out of the mix."
+            f"fewer than two classes of group {validation.short(groups[group])} have probes, so "
+            "hardly anything is known of its classes; add probes of them, or leave the group out "
+            "of the mix."
         )
     weights = counts.pilot.weights[chosen]
     losses, share, owner = resolve_ties(counts.losses[chosen], counts.ties[chosen])

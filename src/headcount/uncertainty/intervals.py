@@ -129,11 +129,29 @@ def read_model(record: Record) -> ErrorModel:
     return ErrorModel(**fields | {name: tuple(t.tolist()) for name, t in tables.items()})
 
 
+class Measured(Protocol):
+    """What was measured, and how far it may be off, where that is not a pilot's own curve."""
+
+    @property
+    def observed(self) -> MixedObserved:
+        """The curve."""
+
+    @property
+    def n_probes(self) -> int:
+        """How many equally weighted probes it is worth."""
+
+    def standard_error(self, k: NDArray[np.int64]) -> Floats:
+        """Return the standard error of the curve at numbers of classes."""
+
+    def probe_variance(self) -> float | None:
+        """Return the part of its variance that comes from probes; None where nobody can tell."""
+
+
 TINY = 1e-12  # a spread below this is round-off
 
 
 def log_odds_error(
-    pilot: Pilot,
+    pilot: Pilot | Measured,
     observed: Observed | MixedObserved,
     k: NDArray[np.int64],
     error: Floats,
@@ -516,20 +534,6 @@ NOISE, RIDGE = 0.05, 30.0  # of the back-test's steps, on the scale of log odds
 POINTS = 12  # numbers of classes up to K at which the jackknife is done
 
 
-class Measured(Protocol):
-    """What was measured, and how far it may be off, where that is not a pilot's own curve."""
-
-    @property
-    def observed(self) -> MixedObserved:
-        """The curve."""
-
-    def standard_error(self, k: NDArray[np.int64]) -> Floats:
-        """Return the standard error of the curve at numbers of classes."""
-
-    def probe_variance(self) -> float | None:
-        """Return the part of its variance that comes from probes; None where nobody can tell."""
-
-
 @doing("Leaving out each class in turn")
 def assess(
     pilot: Pilot,
@@ -552,7 +556,8 @@ def assess(
     """
     n_classes, grid, metric = backtest.n_classes, backtest.grid, backtest.metric
     observed = observe(pilot) if measured is None else measured.observed
-    half = 0.5 / pilot.n_probes
+    worth = pilot if measured is None else measured
+    half = 0.5 / worth.n_probes
     at_pilot = float(observed.value(n_classes, metric))
     middle = np.clip(at_pilot, half, 1 - half)
     # Up to `certain` classes there is no error, and none that those beyond could be taken from.
@@ -564,14 +569,14 @@ def assess(
     else:
         spread, shared = measured.standard_error(inside), True
         by_probes = measured.probe_variance()
-    error = log_odds_error(pilot, observed, inside, spread, metric)
+    error = log_odds_error(worth, observed, inside, spread, metric)
     reach = np.log(np.maximum(grid / n_classes, 1.0))
     total = float(error[-1] * middle * (1 - middle)) ** 2
     stated = None if fitted is None else fitted.stated_error(grid / pilot.n_classes, metric)
     within = 0.0 if by_probes is None else min(by_probes, total)
     return Uncertainty(
         n_classes=n_classes,
-        n_probes=pilot.n_probes,
+        n_probes=worth.n_probes,
         grid=grid,
         observed_error=np.interp(np.log(grid), np.log(inside), error),
         growth=_growth(backtest, half, reach),

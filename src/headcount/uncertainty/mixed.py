@@ -42,7 +42,8 @@ Ints = NDArray[np.int64]
 
 LEAST = 3  # classes of each group in a subset
 NODES = (1 / 4, 1 / 2, 1)  # of the largest set, where pairs of classes are left out
-CLASSES, PAIRS = 300, 500  # of which pairs are drawn, and how many
+FEWEST_PAIRS, MOST_PAIRS = 50, 500
+WORK = 5_000_000  # probes times pairs, or single classes, that are looked at for each size
 
 
 class WithinGroups(SharedRivals):
@@ -141,11 +142,16 @@ class GroupJackknife:
         losses, chance, owner = resolve_ties(before, self.counts.ties[chosen])
         return losses, chance, chosen[owner], losses - before[owner]
 
+    @property
+    def n_probes(self) -> int:
+        """How many equally weighted probes the pilot's are worth in the mix."""
+        return max(1, round(1 / float(np.square(self.weights).sum())))
+
     def standard_error(self, k: Ints) -> Floats:
         """Return the standard error of the metric at numbers of classes up to the largest."""
         inside = np.minimum(k, self.largest(1))
         plain = np.array([self.variance(int(count)) for count in inside])
-        return np.asarray(np.sqrt(plain / (1 + self.excess(inside, plain))))
+        return np.asarray(np.sqrt(plain / (1 + self.excess(inside))))
 
     def probe_variance(self) -> float | None:
         """Return the variance at the largest set that the finite number of probes gives."""
@@ -220,7 +226,7 @@ class GroupJackknife:
         m = len(masses[0])
         return fewer_than([mass[:, lost] for mass, lost in zip(masses, losses.T, strict=True)], m)
 
-    def excess(self, k: Ints, plain: Floats) -> Floats:
+    def excess(self, k: Ints) -> Floats:
         """Return J2 / J1 at these numbers of classes, interpolated between a few."""
         last = self.largest(2)
         if last < 2:
@@ -236,8 +242,10 @@ class GroupJackknife:
         names = self.pilot.canonical_classes()
         place = {name: i for i, name in enumerate(self.pilot.class_names.tolist())}
         order = np.array([place[name] for name in names.tolist()])
-        chosen = order[np.sort(rng.choice(len(order), min(len(order), CLASSES), replace=False))]
-        pairs = np.array([rng.choice(len(chosen), 2, replace=False) for _ in range(PAIRS)])
+        n_pairs = int(np.clip(WORK // self.pilot.n_probes, FEWEST_PAIRS, MOST_PAIRS))
+        n_chosen = min(len(order), n_pairs)
+        chosen = order[np.sort(rng.choice(len(order), n_chosen, replace=False))]
+        pairs = np.array([rng.choice(n_chosen, 2, replace=False) for _ in range(n_pairs)])
         whole = self.value_without(k, ())
         single = np.array([self.value_without(k, (c,)) for c in chosen]) - whole
         both = np.array([self.value_without(k, tuple(chosen[pair])) for pair in pairs]) - whole

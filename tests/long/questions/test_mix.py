@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headcount import estimators, forecast
+from headcount import Pilot, by_popularity, estimators, forecast
 from headcount.curves.mixed import MixedObserved, mix_table
 from headcount.estimators.mixed import Mixed
 from headcount.metrics import ACCURACY
@@ -69,3 +69,41 @@ def test_the_jackknife_is_as_large_as_the_spread_over_pilots():
         variances.append(GroupJackknife(pilot, observed, ACCURACY).standard_error(k) ** 2)
     ratio = np.mean(variances, axis=0) / np.var(values, axis=0, ddof=1)
     assert ((ratio > 0.65) & (ratio < 1.4)).all(), ratio
+
+
+def popular_world(rng, n_classes, per_class):
+    """Popular classes lie close together, so that whoever draws them has the harder task."""
+    popularity = np.exp(rng.normal(size=n_classes))
+    spread = 1 / np.sqrt(1 + popularity)
+    centres = spread[:, None] * 1.4 * rng.normal(size=(n_classes, 5))
+    labels = np.repeat(np.arange(n_classes), per_class)
+    points = centres[labels] + 0.3 * rng.normal(size=(len(labels), 5))
+    return popularity, centres, labels, points
+
+
+def test_priors_by_popularity():
+    """True classes and rivals are drawn by popularity from 3,000; the pilots have 200 at random."""
+    popularity, centres, labels, points = popular_world(np.random.default_rng(0), 3000, 1)
+    share = popularity / popularity.sum()
+    whole = Pilot.from_embeddings(points, labels, centres)
+    lost, _ = whole.beats().count(share)
+    p = lost / (1 - share)
+    k = np.array([50, 300])
+    truth = share @ (1 - p)[:, None] ** (k - 1)
+    uniform = np.mean((1 - whole.losses / 2999)[:, None] ** (k - 1), axis=0)
+    assert (uniform - truth > 0.05).all()
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(100 + seed)
+        chosen = rng.choice(3000, 200, replace=False)
+        rows = np.repeat(np.arange(200), 3)
+        probes = centres[chosen][rows] + 0.3 * rng.normal(size=(600, 5))
+        groups, mix = by_popularity(popularity[chosen], n_groups=4)
+        pilot = Pilot.from_embeddings(probes, rows, centres[chosen], groups=groups)
+        errors.append(
+            Mixed(method=estimators.ProbitNormal(), mix=mix).fit(pilot).predict(k) - truth
+        )
+    spread = np.std(errors, axis=0, ddof=1) / np.sqrt(8)
+    # What four groups leave: classes inside one are not equally popular.
+    assert (np.abs(np.mean(errors, axis=0)) < 0.03 + 3 * spread).all()
+    assert (np.abs(np.mean(errors, axis=0)) < (uniform - truth) / 2).all()
