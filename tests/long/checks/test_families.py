@@ -28,7 +28,7 @@ def test_families_are_found():
 
 
 def test_families_are_not_seen_where_there_are_none():
-    """None of 200 others did (seeds 4000 to 4199); if 1% do, more than 5 of 200 do in 2%."""
+    """None of 1,000 others did (docs/checks.md); if 1% do, more than 5 of 200 do in 2%."""
     assert sum(alarms(healthy(seed)) for seed in range(200)) <= 5
 
 
