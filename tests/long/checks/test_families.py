@@ -18,18 +18,18 @@ def alarms(pilot):
 
 
 def test_families_are_found():
-    """150 classes in families of two to five: HC007 fires in 11 of 11 pilots."""
+    """150 classes in families of two to five, five probes each: HC007 fires in 20 of 22 pilots."""
     found_in = 0
-    for seed in range(11):
+    for seed in range(22):
         pilot = simulate.near_duplicates(150, random_state=seed).pilot.with_groups(None)
         case = check_input.CheckInput(pilot, None, None)
         found_in += rivals.near_duplicates(case) is not None
-    assert found_in >= 10
+    assert found_in >= 17
 
 
 def test_families_are_not_seen_where_there_are_none():
-    """Of 800 healthy pilots of all kinds 2 alarm; at a rate of 0.25% 200 give over 4 1 in 5,000."""
-    assert sum(alarms(healthy(seed)) for seed in range(200)) <= 4
+    """None of 1,000 others did (docs/checks.md); if 1% do, more than 5 of 200 do in 2%."""
+    assert sum(alarms(healthy(seed)) for seed in range(200)) <= 5
 
 
 @pytest.mark.parametrize("kind", ["line", "plane", "shift"])
