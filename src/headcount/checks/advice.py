@@ -86,4 +86,8 @@ ADVICE = {
         "give one set without a gallery: each row is then compared with all others and never with "
         "itself. If a row is there twice, keep one."
     ),
+    "HC023": (
+        "Nothing, if the pilot has many classes. Otherwise, keep a test set apart if you have the "
+        "data for it. More folds train on more of the data."
+    ),
 }

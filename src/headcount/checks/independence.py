@@ -136,3 +136,16 @@ def unequal_groups(case: CheckInput) -> str | None:
 def _group_codes(groups: NDArray[np.generic]) -> tuple[Ints, Ints]:
     _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     return codes, sizes
+
+
+def cross_validated(case: CheckInput) -> str | None:
+    """Say so where every probe helped to train the classifiers that scored other probes."""
+    folds = case.pilot.folds
+    if folds is None:
+        return None
+    return (
+        f"the scores come from cross-validation in {folds} folds, which share training data: each "
+        "probe helped to train what scored the others, so probes are dependent and intervals a "
+        "little short; the forecast is of classifiers that were trained on "
+        f"{percent((folds - 1) / folds)} of the data."
+    )
