@@ -87,7 +87,8 @@ ADVICE = {
         "itself. If a row is there twice, keep one."
     ),
     "HC023": (
-        "Nothing, if the pilot has many classes. Otherwise, keep a test set apart if you have the "
-        "data for it. More folds train on more of the data."
+        "Nothing, as long as the rows of a class are independent: intervals leave out whole "
+        "classes and so allow for the rest. If rows come in bundles (frames of one video), split "
+        "by bundles. More folds train on more of the data."
     ),
 }

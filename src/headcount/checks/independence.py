@@ -139,13 +139,13 @@ def _group_codes(groups: NDArray[np.generic]) -> tuple[Ints, Ints]:
 
 
 def cross_validated(case: CheckInput) -> str | None:
-    """Say so where every probe helped to train the classifiers that scored other probes."""
+    """Say so where probes helped to train the classifiers that scored other probes."""
     folds = case.pilot.folds
     if folds is None:
         return None
     return (
-        f"the scores come from cross-validation in {folds} folds, which share training data: each "
-        "probe helped to train what scored the others, so probes are dependent and intervals a "
-        "little short; the forecast is of classifiers that were trained on "
+        f"the scores come from cross-validation in {folds} folds, which share training data: "
+        "probes helped to train what scored other probes and depend on each other, so there is "
+        "less in them than their number says; the forecast is of classifiers trained on "
         f"{percent((folds - 1) / folds)} of the data."
     )

@@ -70,4 +70,5 @@ def grown_value(
         metric.of_grown(*rows, n_classes - 1, law, counts - n_classes) for rows in observed.rows
     )
     share = n_classes / counts
-    return share * (lower + (upper - lower) / 2) + (1 - share) * law.value(counts, metric)
+    stay = np.minimum(lower + (upper - lower) / 2, 1.0)  # weights sum to one but for round-off
+    return np.asarray(share * stay + (1 - share) * law.value(counts, metric))
