@@ -33,6 +33,7 @@ def grown_value(
 
     with the measured accuracy A(K). It is what was measured at K. If the law agrees with that, it
     is the law's accuracy among any k; else the gap counts by the pilot's share of the classes.
+    Newcomers are taken to have probes as often as the pilot's classes do.
 
     Parameters
     ----------

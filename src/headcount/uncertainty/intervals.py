@@ -32,6 +32,10 @@ fewer because that is itself an estimate [1]_, [2]_. Where all probes are right,
 the value that gives so many right in a row with just the chance left [3]_. From K to 2 K these
 limits go over into the others, evenly in log k.
 
+**A set that grows** from the pilot's keeps its classes. What was measured counts by their share,
+K / k, the forecast by the rest, and so do their errors. As far as what was measured is due to the
+choice of classes it is no error, since the very same classes stay.
+
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
 forecast, replaces the first two terms by that.
 
@@ -350,7 +354,8 @@ class Uncertainty:
             Share of such intervals that hold the truth.
         kind : {"expected", "new_set", "grown_set"}
             What the truth is: the value expected among k classes, the value on one new set of k
-            random classes, or on one that contains the pilot's own.
+            random classes, or on one that contains the pilot's own. Estimates of the last are those
+            of `headcount.curves.grown`.
         probes_per_class : float, optional
             Probes a class of the test that measures the set; without end by default.
         """
