@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from experiments.journal import Record
 from experiments.methods import rounded, stamp
+from headcount.curves.favorability import Favorability
+from headcount.curves.grown import grown_value
 from headcount.curves.observed import observe
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
@@ -49,6 +51,7 @@ CODE = (
     "headcount.uncertainty.resampling",
     "headcount.uncertainty.resampling",
     "headcount.curves.observed",
+    "headcount.curves.grown",
     "headcount.uncertainty.intervals",
     "headcount.uncertainty.asymptotics",
     "headcount.uncertainty.jackknife",
@@ -75,7 +78,8 @@ def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed
     Returns
     -------
     dict
-        ``accuracy`` at each number of classes, ``uncertainty`` (`Uncertainty.to_dict`, on a grid
+        ``accuracy`` at each number of classes, on a random set and on a ``grown`` one (None where
+        the method has no law), ``uncertainty`` (`Uncertainty.to_dict`, on a grid
         of just these), the ratio ``supported`` by the back-test and ``seconds``; or ``refused``,
         a sentence. ``notes`` has the warnings. What the back-test's refits said is kept too
         (``steps``, and ``halves`` at the same numbers of classes), to try other models on.
@@ -94,6 +98,10 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         accuracy = observed_or_forecast(
             classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict
         )
+        law = fitted.law(classes)
+        grown = None
+        if isinstance(law, Favorability):
+            grown = grown_value(observe(pilot), law, classes).tolist()
         uncertainty = at_classes(assess(pilot, tested, fitted), classes)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
@@ -104,6 +112,7 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
     record = {
         "classes": [int(k) for k in classes],
         "accuracy": accuracy.tolist(),
+        "grown": grown,
         "uncertainty": uncertainty.to_dict(),
         "supported": tested.supported,
         "steps": [
@@ -215,7 +224,10 @@ def judge(
     lower, upper = uncertainty.band(accuracy, k, confidence)
     inside = {}
     for kind, measured in record.get("sets", {}).items():
-        ends = uncertainty.band(accuracy, k, confidence, kind, record["set_probes"])
+        estimate = record["grown"] if kind == "grown_set" else accuracy
+        if estimate is None:
+            continue
+        ends = uncertainty.band(estimate, k, confidence, kind, record["set_probes"])
         inside[kind] = (ends[0] <= measured) & (measured <= ends[1])
     return [
         Judged(

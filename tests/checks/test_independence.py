@@ -132,3 +132,12 @@ def test_small_groups_say_nothing():
     losses = np.where(labels < 3, 1, 0)
     groups = ["a", "b", "c", *["rest"] * 57]
     assert "HC013" not in findings(Pilot.from_losses(losses, 300, labels=labels, groups=groups))
+
+
+def test_scores_of_folds_share_training_data():
+    values, labels = scores(n_classes=30)
+    said = findings(Pilot.from_scores(values, labels, folds=5))["HC023"]
+    for words in ("cross-validation in 5 folds", "depend on each other", "80% of the data"):
+        assert words in said
+    assert "trained on 50%" in findings(Pilot.from_scores(values, labels, folds=2))["HC023"]
+    assert "HC023" not in findings(Pilot.from_scores(values, labels))

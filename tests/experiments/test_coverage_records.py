@@ -139,13 +139,18 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
     lower, upper = known.band(record["accuracy"], [100, 200], 0.9, "new_set", 10)
     record["sets"] = {
         "new_set": [float(lower[0]) + 1e-9, float(upper[1]) + 1e-9],
-        "grown_set": record["accuracy"],
+        "grown_set": [0.7, 0.7],
     }
     record["set_probes"] = 10
+    record["grown"] = [0.7, 0.1]  # its interval is around this, not around what is expected
     one, two = judge_all([record], NORMAL, (1, 2))
     assert one.sets == {"new_set": True, "grown_set": True}
-    assert two.sets == {"new_set": False, "grown_set": True}
+    assert two.sets == {"new_set": False, "grown_set": False}
     assert records.cell([one, two])["new_set"] == 0.5
+    record["grown"] = None  # a method without a law says nothing of such sets
+    assert [interval.sets for interval in judge_all([record], NORMAL, (1, 2))] == [
+        {"new_set": True}, {"new_set": False}
+    ]  # fmt: skip
 
 
 # -- records ---------------------------------------------------------------------------------------

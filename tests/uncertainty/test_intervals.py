@@ -87,7 +87,7 @@ def check_limits(made, ks):
         for r in (None, 2):
             asked = np.array([k for k in ks if kind != "grown_set" or k >= made.n_classes])
             lower, upper = made.interval(asked, kind, probes_per_class=r)
-            middle = made.accuracy(asked)
+            middle = made.value(asked, kind)
             assert lower.shape == upper.shape == asked.shape
             assert (lower >= 0).all() and (upper <= 1).all()
             slack = 1e-12 * (asked == 1)  # observed accuracy among one is one but for round-off
@@ -198,9 +198,10 @@ def test_probes_of_one_class_each_cannot_be_told_from_classes():
     for k in (200, 400, 2000):
         for r in (None, 10, 1):
             grown = width(made, k, "grown_set", probes_per_class=r)
-            assert width(made, k, "expected") - 1e-12 <= grown
+            # Past K most of a grown set may rest on what was measured, and not on the forecast.
+            assert k > 200 or width(made, k, "expected") - 1e-12 <= grown
             new = width(made, k, "new_set", probes_per_class=r)
-            assert grown < new if r != 1 else grown == pytest.approx(new)
+            assert grown == pytest.approx(new) if (k, r) == (200, 1) else grown < new
     # One probe a class once more is all of the variance again, however it is shared out.
     one, any_number = (width(made, 200, "new_set", probes_per_class=r) for r in (1, None))
     assert one == pytest.approx(any_number)

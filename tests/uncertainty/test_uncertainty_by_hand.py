@@ -169,13 +169,15 @@ def test_sets_of_classes_and_probes_that_cannot_be_told_apart():
         assert known.set_variance(value, k, often)[1] == pytest.approx(probes)
         new = known.variance(value, k, "new_set", often)
         assert float(new) == pytest.approx(sampled + other + max(classes, probes))
-        alike = classes - 2 * math.sqrt(sampled / 4 * classes)
+        # A quarter of the set was measured, with 13e-4 of variance; the rest is forecast.
+        kept, forecast = math.sqrt(13e-4) / (0.8 * 0.5), math.sqrt(sampled)
+        all_classes = 9 / 16 * sampled + 3 / 4 * classes
+        all_probes = (kept / 4 + 3 / 4 * forecast) ** 2 + probes
         grown = known.variance(value, k, "grown_set", often)
-        assert float(grown) == pytest.approx(sampled + other + max(alike, probes))
+        assert float(grown) == pytest.approx(max(all_classes, all_probes) + other)
     assert known.set_variance(value, k, None)[1] == 0
     alike = known.variance(value, k, "grown_set", None)
-    least = max(classes - 2 * math.sqrt(sampled / 4 * classes), 0.0)
-    assert float(alike) == pytest.approx(sampled + other + least)
+    assert float(alike) == pytest.approx(max(all_classes, all_probes - probes) + other)
 
 
 def test_a_grown_set_by_the_formula():
@@ -184,16 +186,31 @@ def test_a_grown_set_by_the_formula():
     scale = 0.25 / 0.16 / 0.25**2 / 4
     classes, probes = 9e-4 * scale, 4e-4 * scale * 5 / 2
     sampled, other = float(known.sampling(400)) ** 2, float(known.extrapolation(400)) ** 2
-    shared = (math.sqrt(sampled * 9 / 13) - math.sqrt(classes / 4)) ** 2
-    expected = shared + sampled * 4 / 13 + 3 / 4 * classes + probes + other
+    # What was measured is a quarter: its classes stay, so that only its few probes are wrong. The
+    # forecast for the rest errs by both, and the rest of the classes are new.
+    kept, forecast = math.sqrt(13e-4) / (0.8 * 0.5), math.sqrt(sampled)
+    by_class, by_probe = 9 / 16 * sampled, (kept / 4 + 3 / 4 * forecast) ** 2
+    expected = 9 / 13 * by_class + 4 / 13 * by_probe + 3 / 4 * classes + probes + other
     assert float(known.variance(value, k, "grown_set", 2)) == pytest.approx(expected)
     at_k = known.variance(np.array(0.8), np.array(100.0), "grown_set", None)
-    left = (math.sqrt(0.09 * 9 / 13) - math.sqrt(9e-4 / 0.16**2)) ** 2 + 0.09 * 4 / 13
-    assert float(at_k) == pytest.approx(left)
+    assert float(at_k) == pytest.approx(4e-4 / 0.16**2)
     with pytest.raises(ParameterError, match="contains the pilot's 100 classes"):
         known.variance(np.array(0.8), np.array(99.0), "grown_set", None)
     still = make_uncertainty(class_variance=0.0, probe_variance=0.0)
-    assert float(still.variance(value, k, "grown_set", 2)) == pytest.approx(sampled + other)
+    assert float(still.variance(value, k, "grown_set", 2)) == pytest.approx(by_class + other)
+
+
+def test_an_error_of_shape_just_past_k_does_not_touch_what_was_measured():
+    known = make_uncertainty(stated=np.array([0.3, 0.5, 0.65]), bias=np.zeros(3), class_variance=0.0,
+                             probe_variance=0.0)  # fmt: skip
+    onset = known.onset
+    assert onset > 0.1
+    for k in (101, 200, 1000):
+        shape, stays = float(known.extrapolation(k)), 100 / k
+        least = ((1 - stays) * float(known.sampling(k))) ** 2
+        found = float(known.variance(np.array(0.5), np.array(float(k)), "grown_set", None))
+        assert found == pytest.approx(least + (shape - stays * min(onset, shape)) ** 2)
+    assert known.variance(np.array(0.5), np.array(100.0), "grown_set", None) == 0
 
 
 def test_the_value_of_a_set_is_cut_at_half_a_probe():

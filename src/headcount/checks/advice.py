@@ -91,4 +91,9 @@ ADVICE = {
         "Add groups until there are ten or more, and give scores or embeddings. If classes come "
         'one by one from groups that stay the same, say so: `drawn="classes"` (`--drawn classes`).'
     ),
+    "HC023": (
+        "Nothing, as long as the rows of a class are independent: intervals leave out whole "
+        "classes and so allow for the rest. If rows come in bundles (frames of one video), split "
+        "by bundles. More folds train on more of the data."
+    ),
 }

@@ -155,3 +155,16 @@ def groups_not_whole(case: CheckInput) -> str | None:
         f"{reason}, so classes count as drawn one by one and not in whole groups; the forecast "
         "holds only if new classes come from these groups in the same mix."
     )
+
+
+def cross_validated(case: CheckInput) -> str | None:
+    """Say so where probes helped to train the classifiers that scored other probes."""
+    folds = case.pilot.folds
+    if folds is None:
+        return None
+    return (
+        f"the scores come from cross-validation in {folds} folds, which share training data: "
+        "probes helped to train what scored other probes and depend on each other, so there is "
+        "less in them than their number says; the forecast is of classifiers trained on "
+        f"{percent((folds - 1) / folds)} of the data."
+    )

@@ -56,6 +56,7 @@ TABLE = (
     Entry("HC020", "Classes that change along the order", "warning", trends.along_the_order),
     Entry("HC021", "Probes compared with themselves", "warning", copies.self_matches),
     Entry("HC022", "Groups not drawn whole", "warning", independence.groups_not_whole),
+    Entry("HC023", "Cross-validated scores", "info", independence.cross_validated),
 )
 CHECKS = {entry.code: entry for entry in TABLE}
 

@@ -100,6 +100,33 @@ class Favorability:
         place = np.searchsorted(reached, level - 1e-12, side="left")
         return np.asarray(1 - self.p[::-1][np.minimum(place, len(self.p) - 1)])
 
+    def given(self, losses: int, n_rivals: int) -> Favorability:
+        r"""Return the law of U among probes that lost to `losses` of `n_rivals` random rivals.
+
+        By Bayes' rule: each node's weight is multiplied by
+
+        .. math:: p^l (1 - p)^{n - l}.
+
+        Where the law rules out so many losses, it says nothing about such a probe, and the share
+        of its losses stands in.
+
+        Examples
+        --------
+        Half of the probes lose to every second rival, half to none. To win three times tells much:
+
+        >>> law = Favorability([0.0, 0.5], [0.5, 0.5])
+        >>> law.given(0, 3).weights.round(3).tolist(), law.given(1, 3).p.tolist()
+        ([0.889, 0.111], [0.5])
+        """
+        with np.errstate(divide="ignore"):
+            lost = losses * np.log(self.p) if losses else 0.0
+            won = (n_rivals - losses) * np.log1p(-self.p) if losses < n_rivals else 0.0
+        likelihood = np.log(self.weights) + lost + won
+        most = float(likelihood.max())
+        if most == -math.inf:
+            return Favorability([losses / n_rivals], [1.0])
+        return Favorability(self.p, np.exp(likelihood - most))
+
     def reversed_roc(self) -> ROCCurve:
         """Chance that the true class is let in along with the best share u of wrong classes.
 

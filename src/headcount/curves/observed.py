@@ -45,6 +45,15 @@ class Observed:
     value reported is the middle of the two. Classes beyond the end of a list may tie with its last
     entry: `bounds` allows for such ties, and the value leaves them out.
 
+    Attributes
+    ----------
+    n_classes : int
+        Of the pilot.
+    exact : bool
+        False where lists of rivals were cut.
+    rows : pair of (losses, weights)
+        The fewest and the most losses that the probes may have, ascending, and their weights.
+
     References
     ----------
     Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for recognition tasks*, Eq. 4.
@@ -69,8 +78,8 @@ class Observed:
         # A censored probe has at least its losses, and at most all of them.
         best = _ascending(table.losses, table.weights)
         worst = np.where(table.censored, table.n_rivals, table.losses)
-        self._rows = best, (_ascending(worst, table.weights) if self.censored else best)
-        self._bounds = self._rows
+        self.rows = best, (_ascending(worst, table.weights) if self.censored else best)
+        self._bounds = self.rows
         if table.bounds is not None:
             fewest, most = table.bounds
             self._bounds = _ascending(*fewest), _ascending(*most)
@@ -126,7 +135,7 @@ class Observed:
         return np.minimum(values, 1.0).reshape(counts.shape)
 
     def _middle(self, k: Any, average: Average) -> Floats:
-        lower, upper = self._both(self._rows, k, average)
+        lower, upper = self._both(self.rows, k, average)
         return lower + (upper - lower) / 2
 
 
@@ -157,7 +166,7 @@ class ObservedGroups(Observed):
 
         def among(groups: Floats) -> Floats:
             inside = np.minimum(groups, self.n_groups).astype(np.int64)
-            return self._evaluate(self._rows[1], inside, metric.of_losses)
+            return self._evaluate(self.rows[1], inside, metric.of_losses)
 
         return of_groups(counts, self.n_classes, self.n_groups, self.share, among)
 

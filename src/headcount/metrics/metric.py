@@ -42,6 +42,9 @@ class Nodes(Protocol):
     def log_u(self) -> Floats:
         """log(1 - p), very low where p is one."""
 
+    def given(self, losses: int, n_rivals: int) -> Nodes:
+        """Return the law among probes that lost to so many of their rivals."""
+
 
 class Metric(ABC):
     """What is measured among k classes, as a share from 0 to 1 that falls as classes are added.
@@ -89,6 +92,22 @@ class Metric(ABC):
     @abstractmethod
     def of_law(self, law: Nodes, k: Any) -> Floats:
         """Return the expectation among k classes under a law of favorability."""
+
+    @abstractmethod
+    def of_grown(
+        self, losses: Ints, weights: Floats, n_rivals: int, law: Nodes, newcomers: Any
+    ) -> Floats:
+        """Return the mean over probes whose rivals stay while new ones join them.
+
+        Parameters
+        ----------
+        losses, weights, n_rivals
+            Of the probes so far, as in `of_losses`.
+        law : Nodes
+            The law of favorability that probes come from.
+        newcomers : array_like
+            Numbers of random classes that join.
+        """
 
     @abstractmethod
     def limit(self, law: Nodes) -> float:

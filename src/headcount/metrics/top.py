@@ -94,6 +94,33 @@ class Top(Metric):
         within = (betaincc(self.m, inside, law.p) * law.weights).sum(axis=1)
         return np.where(counts <= self.m, 1.0, within)
 
+    def of_grown(
+        self, losses: Ints, weights: Floats, n_rivals: int, law: Nodes, newcomers: Any
+    ) -> Floats:
+        r"""Return the mean over probes whose rivals stay while new ones join them.
+
+        A probe that lost to l < m of its n rivals may lose to fewer than m - l of the s newcomers,
+
+        .. math:: P(X < m - l), \qquad X \sim \mathrm{Binomial}(s, 1 - U),
+
+        U having its law given l losses. One that lost to m or more is out.
+
+        Examples
+        --------
+        Two of three probes stay ahead of their 4 rivals; of ten newcomers each has a chance of 5%:
+
+        >>> from headcount import Favorability
+        >>> losses, weights = np.array([0, 3]), np.array([2, 1]) / 3
+        >>> Top(1).of_grown(losses, weights, 4, Favorability([0.05], [1.0]), [0, 10]).round(3)
+        array([0.667, 0.399])
+        """
+        joined = validation.class_counts(newcomers, 0) + 1
+        total = np.zeros(joined.shape)
+        within = losses < self.m
+        for lost, weight in zip(losses[within], weights[within], strict=True):
+            total += weight * Top(self.m - int(lost)).of_law(law.given(int(lost), n_rivals), joined)
+        return total
+
     def limit(self, law: Nodes) -> float:
         """Return what remains however many classes there are: the atom at p = 0."""
         return float(law.weights[0]) if law.p[0] == 0 else 0.0

@@ -19,7 +19,12 @@ from headcount.counting import (
     source_of_scores,
 )
 from headcount.errors import DataError, ParameterError, UnsupportedError
-from headcount.pilot.classifiers import classifier_name, classifier_scores
+from headcount.pilot.classifiers import (
+    classifier_name,
+    classifier_scores,
+    cross_validated_scores,
+    number_of_folds,
+)
 from headcount.pilot.gallery import classes_of_gallery, classes_of_rows, refuse_single_rows
 from headcount.pilot.labels import (
     Groups,
@@ -93,6 +98,8 @@ class Pilot:
         often it is asked for); only used to check that nothing changes along it.
     classifier : str or None
         Kind of classifier that gave the scores, where `from_classifier` was told.
+    folds : int or None
+        In how many folds the scores were cross-validated; None where no probe was trained with.
     nouns : Nouns
         What classes and probes are called in everything that is made from the pilot; see
         `with_nouns`.
@@ -128,6 +135,7 @@ class Pilot:
         drawn: str = "groups",
         order: NDArray[np.float64] | None = None,
         classifier: str | None = None,
+        folds: int | None = None,
         nouns: Nouns = OURS,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
@@ -147,6 +155,7 @@ class Pilot:
         self.drawn = validation.choice(drawn, "drawn", DRAWN)
         self.order = None if order is None else _frozen(order)
         self.classifier = classifier
+        self.folds = folds
         self.nouns = nouns
         self.listed_scores = None if listed_scores is None else _frozen(listed_scores)
         self.weights = _frozen(self._weights() if weights is None else weights)
@@ -188,6 +197,7 @@ class Pilot:
         groups: Groups = None,
         drawn: str = "groups",
         order: Order = None,
+        folds: int | None = None,
     ) -> Pilot:
         """Make a pilot from a score matrix, one row a probe and one column a class.
 
@@ -206,6 +216,9 @@ class Pilot:
         average, tie_rule, groups, drawn, order
             See `Pilot`. `groups` and `order` list a value for each column, or map class names to
             values.
+        folds : int, optional
+            In how many folds the scores were cross-validated, as those of scikit-learn's
+            `cross_val_predict` are. Check HC023 then says what that means.
 
         Returns
         -------
@@ -238,6 +251,7 @@ class Pilot:
             groups=groups_of(groups, names),
             drawn=drawn,
             order=order_of(order, names),
+            folds=number_of_folds(folds),
         )
         if higher_is_better is None:
             _refuse_reversed(pilot)
@@ -401,30 +415,42 @@ class Pilot:
         X: Any,  # noqa: N803 (scikit-learn's name)
         y: Any,
         *,
+        cv: Any = None,
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
         drawn: str = "groups",
         order: Order = None,
     ) -> Pilot:
-        """Make a pilot from a fitted scikit-learn classifier and a test set.
+        """Make a pilot from a scikit-learn classifier and a test set, or by cross-validation.
 
         Scores are its `decision_function`, else its `predict_log_proba`, else `predict_proba`.
 
         Parameters
         ----------
-        clf : fitted classifier
-            Anything with `classes_` and one of the three methods.
+        clf : classifier
+            Anything with `classes_` and one of the three methods; with `cv`, anything that
+            scikit-learn can copy and fit.
         X : array of shape (n_probes, n_features)
-            Test points, not used in training.
+            Test points, not used in training; with `cv`, all points.
         y : sequence
             Their true classes, as in `clf.classes_`.
+        cv : int, splitter or sequence of (train, test), optional
+            Cross-validate: with 5, every point is scored by a copy of `clf` that was trained on
+            four of five stratified folds, those without it. The copies are fitted anew, and `clf`
+            stays as it is. Each point must be tested once, and every training part must hold all
+            classes. Check HC023 says what this means for the forecast.
         average, tie_rule, groups, drawn, order
             See `Pilot`.
 
         Returns
         -------
         Pilot
+
+        References
+        ----------
+        Zheng, Achanta and Benjamini, *Extrapolating expected accuracies for multi-class
+        classification*, §3.1.1.
 
         Examples
         --------
@@ -435,21 +461,33 @@ class Pilot:
         >>> pilot = Pilot.from_classifier(GaussianNB().fit(X[:900], y[:900]), X[900:], y[900:])
         >>> pilot
         Pilot(10 classes, 897 probes)
+
+        Without a test set, every point is a probe of the copies that were trained without it:
+
+        >>> Pilot.from_classifier(GaussianNB(), X, y, cv=5)
+        Pilot(10 classes, 1,797 probes)
         """
-        if not hasattr(clf, "classes_"):
+        folds = None
+        if cv is not None:
+            scores, names, folds = cross_validated_scores(clf, X, y, cv)
+        elif not hasattr(clf, "classes_"):
             raise DataError(
-                f"{type(clf).__name__} has no classes_; fit it first, and use a classifier."
+                f"{type(clf).__name__} has no classes_; fit it first (or say cv=5), and use a "
+                "classifier."
             )
+        else:
+            scores, names = classifier_scores(clf, X), clf.classes_
         pilot = cls.from_scores(
-            classifier_scores(clf, X),
+            scores,
             y,
-            class_names=clf.classes_,
+            class_names=names,
             higher_is_better=True,
             average=average,
             tie_rule=tie_rule,
             groups=groups,
             drawn=drawn,
             order=order,
+            folds=folds,
         )
         return pilot._made_by(classifier_name(clf))
 
@@ -825,7 +863,7 @@ class Pilot:
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
-        same = ("average", "tie_rule", "drawn", "classifier", "nouns")
+        same = ("average", "tie_rule", "drawn", "classifier", "folds", "nouns")
         settings = {name: getattr(self, name) for name in same}
         return Pilot(*counts, **(settings | parts))
 

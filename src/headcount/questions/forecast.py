@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headcount.checks import Check, finding, run_checks
 from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
+from headcount.curves.grown import grown_value
 from headcount.curves.mixed import (
     MixedLaw,
     MixedObserved,
@@ -298,17 +299,32 @@ class Forecast:
     # -- questions ------------------------------------------------------------------------------
 
     @overload
-    def value(self, k: int) -> float: ...
+    def value(self, k: int, kind: str = ...) -> float: ...
 
     @overload
-    def value(self, k: Any) -> Floats: ...
+    def value(self, k: Any, kind: str = ...) -> Floats: ...
 
-    def value(self, k: Any) -> Any:
+    def value(self, k: Any, kind: str = "expected") -> Any:
         """Return the metric among k classes: observed up to the pilot's size, fitted beyond.
 
-        A float for one k, an array for several.
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of classes.
+        kind : {"expected", "new_set", "grown_set"}
+            Of which set, as in `interval`. What is expected is also the best guess for one new
+            random set. A set that contains the pilot's classes is another matter: what was
+            measured stays true of those. It needs k of the pilot's size or more, and a method that
+            has a law of favorability.
+
+        Returns
+        -------
+        float or ndarray
+            A float for one k, an array for several.
         """
-        return self._value(k, self.metric)
+        if validation.choice(kind, "kind", KINDS) != "grown_set":
+            return self._value(k, self.metric)
+        return _plain(self._grown(k))
 
     @overload
     def accuracy(self, k: int) -> float: ...
@@ -330,12 +346,15 @@ class Forecast:
         """Return the chance that the true class is among the best m of k."""
         return self._value(k, Top(m))
 
-    def table(self, k: Any) -> Curve:
-        """Return a row for each number of classes: value, limits and region."""
+    def table(self, k: Any, kind: str = "expected") -> Curve:
+        """Return a row for each number of classes: value, limits and region.
+
+        `kind` says of which set, as in `interval`.
+        """
         classes = np.unique(validation.class_counts(k)).astype(np.int64)
         region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
-        value = self.value(classes)
-        lower, upper = self._band(classes, value) or (None, None)
+        value = self.value(classes, kind)
+        lower, upper = self._band(classes, value, kind) or (None, None)
         return Curve(classes, value, region, lower, upper, self.metric)
 
     def other_table(self, method: str, k: Any) -> Curve:
@@ -382,7 +401,8 @@ class Forecast:
             Numbers of classes.
         kind : {"expected", "new_set", "grown_set"}
             What should lie between the limits: the expected value among k classes; the value on
-            one new random set of k classes; the same where that set contains the pilot's classes.
+            one new random set of k classes; the same where that set contains the pilot's classes,
+            around `value(k, "grown_set")`.
         by : {"resampling", "asymptotic"}
             Resampling: classes are resampled, and the error of extrapolating is added
             (`Uncertainty`). Asymptotic: large-sample theory, with a jackknife over classes up to
@@ -409,13 +429,8 @@ class Forecast:
         """
         validation.class_counts(k)
         validation.choice(kind, "kind", KINDS)
-        if self.mix and kind == "grown_set":
-            raise UnsupportedError(
-                "the pilot's classes do not come in the proportions of the mix, so no set in these "
-                'proportions contains them all; ask for kind="new_set".'
-            )
         if validation.choice(by, "by", ("resampling", "asymptotic")) == "resampling":
-            limits = self._band(k, self.value(k), kind, probes_per_class)
+            limits = self._band(k, self.value(k, kind), kind, probes_per_class)
             return None if limits is None else tuple(_plain(limit) for limit in limits)
         if self.mix:
             raise UnsupportedError(
@@ -614,16 +629,30 @@ class Forecast:
         )
         return _plain(values)
 
+    def _grown(self, k: Any) -> Floats:
+        if isinstance(self.observed, MixedObserved) or isinstance(self.law, MixedLaw):
+            raise UnsupportedError(
+                "the pilot's classes do not come in the proportions of the mix, so no set in these "
+                'proportions contains them all; ask for kind="new_set".'
+            )
+        if isinstance(self.observed, ObservedGroups):
+            raise UnsupportedError(
+                "where classes come in whole groups it is not known how the pilot's own probes "
+                'fare once groups join; ask for kind="new_set".'
+            )
+        return grown_value(self.observed, self.law, k, self.metric)
+
     def _band(
         self, k: Any, value: Any, kind: str = "expected", probes_per_class: float | None = None
     ) -> tuple[Floats, Floats] | None:
-        """Return limits around the values at k, which the caller has."""
+        """Return limits around the values of this kind at k, which the caller has."""
         if self.uncertainty is None:
             return None
-        limits = self.limits.at(k, value)
+        expected = self._value(k, self.metric)
+        limits = self.limits.at(k, expected)
         if kind == "expected":
             return limits
-        separate = self._separate_limits(k, value)
+        separate = self._separate_limits(k, expected)
         of_set = self._separate_limits(k, value, kind, probes_per_class)
         lower, upper = map(moved_alike, of_set, separate, limits)
         return np.minimum(lower, np.maximum(of_set[0], value)), np.maximum(upper, value)

@@ -48,6 +48,23 @@ def class_counts_within(k: Any, n_classes: int) -> NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
+def grown_counts(k: Any, n_classes: int) -> Floats:
+    """Return numbers of classes, refused where the pilot's own do not all have room.
+
+    Examples
+    --------
+    >>> grown_counts([100, 150], 100).tolist()
+    [100.0, 150.0]
+    """
+    counts = validation.class_counts(k)
+    if (counts < n_classes).any():
+        raise ParameterError(
+            f"a grown set contains the pilot's {n_classes:,} classes; ask for so many or more, or "
+            "for kind='new_set'."
+        )
+    return counts
+
+
 def whole_count(value: Any, name: str) -> int:
     """Return a number of classes or probes read from a file, refused past what anyone has.
 

@@ -32,6 +32,10 @@ fewer because that is itself an estimate [1]_, [2]_. Where all probes are right,
 the value that gives so many right in a row with just the chance left [3]_. From K to 2 K these
 limits go over into the others, evenly in log k.
 
+**A set that grows** from the pilot's keeps its classes. What was measured counts by their share,
+K / k, the forecast by the rest, and so do their errors. As far as what was measured is due to the
+choice of classes it is no error, since the very same classes stay.
+
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
 forecast, replaces the first two terms by that.
 
@@ -59,12 +63,12 @@ from scipy.special import logit as log_odds
 
 from headcount.curves.mixed import MixedObserved
 from headcount.curves.observed import Observed, observe
-from headcount.errors import DataError, ParameterError, UnsupportedError
+from headcount.errors import DataError, UnsupportedError
 from headcount.estimators import Extrapolator
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import MOST_CLASSES
+from headcount.support.grids import MOST_CLASSES, grown_counts
 from headcount.support.serialise import LARGEST, Record, reading
 from headcount.support.workers import doing
 from headcount.uncertainty.asymptotics import metric_error
@@ -384,7 +388,8 @@ class Uncertainty:
             Share of such intervals that hold the truth.
         kind : {"expected", "new_set", "grown_set"}
             What the truth is: the value expected among k classes, the value on one new set of k
-            random classes, or on one that contains the pilot's own.
+            random classes, or on one that contains the pilot's own. Estimates of the last are those
+            of `headcount.curves.grown`.
         probes_per_class : float, optional
             Probes a class of the test that measures the set; without end by default.
         """
@@ -422,22 +427,31 @@ class Uncertainty:
         if kind == "new_set":
             of_set = classes + probes if self.told_apart else np.maximum(classes, probes)
             return np.asarray(sampled + other + of_set)
-        if (k < self.n_classes).any():
-            raise ParameterError(
-                f"a grown set contains the pilot's {self.n_classes:,} classes; ask for so many "
-                "or more, or for kind='new_set'."
-            )
-        # The pilot's classes are part of the set: what they add to the estimate and to the value
-        # of the set has the same sign, and the rest of the set is new.
-        own = self.n_classes / k
-        if not self.told_apart:
-            # Linear in the share of classes in the variance, so that the worst is none or all.
-            alike = classes - 2 * np.sqrt(sampled * own * classes)
-            return np.asarray(sampled + other + np.maximum(alike, probes))
+        return self._grown_variance(value, k, classes, probes)
+
+    def _grown_variance(self, value: Floats, k: Floats, classes: Floats, probes: Floats) -> Floats:
+        """Variance of a grown set's value around its estimate (`headcount.curves.grown`).
+
+        The estimate is what was measured, by the pilot's share of the classes, and for the rest the
+        forecast. As far as it is due to classes, what was measured is true of those that stay. The
+        forecast is of others; it errs on them as on any, and they vary. As far as it is due to
+        the pilot's few probes, all of it is wrong together. Of the error of shape, the part that
+        is there at once past K does not touch what was measured.
+        """
+        stays, half = self.n_classes / grown_counts(k, self.n_classes), 0.5 / self.n_probes
+        measured, reached = (np.clip(v, half, 1 - half) for v in (self.observed, value))
         total = self.class_variance + self.probe_variance
-        by_class = self.class_variance / total if total > 0 else 1.0
-        shared = (np.sqrt(sampled * by_class) - np.sqrt(own * classes)) ** 2
-        return np.asarray(shared + sampled * (1 - by_class) + (1 - own) * classes + probes + other)
+        kept, forecast = np.sqrt(total) / (measured * (1 - reached)), self.sampling(k)
+        by_class = ((1 - stays) * forecast) ** 2
+        by_probe = (stays * kept + (1 - stays) * forecast) ** 2
+        shape = self.extrapolation(k)
+        shape = shape - stays * np.minimum(self.onset, shape)
+        if not self.told_apart:  # linear in the share of classes: the worst is none or all
+            worst = np.maximum(by_class + (1 - stays) * classes, by_probe + probes)
+            return np.asarray(shape**2 + worst)
+        weight = self.class_variance / total if total > 0 else 1.0
+        spread = weight * by_class + (1 - weight) * by_probe
+        return np.asarray(shape**2 + spread + (1 - stays) * classes + probes)
 
     def set_variance(
         self, value: Floats, k: Floats, probes_per_class: float | None

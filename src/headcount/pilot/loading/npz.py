@@ -42,7 +42,7 @@ def pilot_from_npz(path: Path, options: Options, limit: MemoryLimit) -> Pilot:
 
 
 def _scores(members: Members, path: Path, options: Options, limit: MemoryLimit) -> Pilot:
-    keywords = _stated(members, path, options, "higher_is_better", *COMMON)
+    keywords = _stated(members, path, options, "higher_is_better", "folds", *COMMON)
     labels = _labels(members, "labels", path, options, limit)
     options.refuse_unused("an npz file of scores")
     names = members.get("class_names")
