@@ -86,6 +86,7 @@ DATA ?= ../shared/data
 papers: .venv/.installed-dev
 	$(BIN)/python -m experiments toy
 	$(BIN)/python -m experiments figure10
+	$(BIN)/python -m experiments supplement003
 	$(BIN)/python -m experiments table1 $(DATA)/lfw_dlib_pairs.npz
 	$(BIN)/python -m experiments telugu $(DATA)
 	$(BIN)/python -m experiments classifiers $(DATA)
