@@ -177,7 +177,7 @@ def toy(
 @app.command()
 def supplement003(
     laws: Annotated[int, typer.Option(help="Random laws for Figure 1.")] = 200,
-    repeats: Annotated[int, typer.Option(help="Random sets of 50 classes.")] = 5,
+    repeats: Annotated[int, typer.Option(help="Random sets of 50 classes.")] = 20,
     pilot_classes: Annotated[
         str | None,
         typer.Option(help="Numbers of classes to train on; 3 to 49 by default.", metavar="K,K,..."),

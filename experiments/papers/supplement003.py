@@ -178,7 +178,7 @@ def supplement003(
     settings: Settings,
     *,
     laws: int = 200,
-    repeats: int = 5,
+    repeats: int = 20,
     sizes: Sequence[int] = SIZES,
     learners: Sequence[str] = tuple(LEARNERS),
     methods: Methods | None = None,

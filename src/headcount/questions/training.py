@@ -555,6 +555,11 @@ def _refuse_unlike(first: Pilot, other: Pilot) -> None:
             f"{share_of(len(mine - theirs), first.n_classes, 'classes', 'differ')} between the "
             f"pilots (first: {min(mine - theirs)}); measure all training sizes on the same classes."
         )
+    refuse_other_settings(first, other)
+
+
+def refuse_other_settings(first: Pilot, other: Pilot) -> None:
+    """Refuse two pilots whose values do not mean the same."""
     for setting in ("average", "tie_rule"):
         if getattr(first, setting) != getattr(other, setting):
             raise DataError(f"the pilots differ in {setting}; make them all with the same.")
