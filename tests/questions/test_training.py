@@ -7,7 +7,8 @@ from scipy.stats import norm
 
 import headcount
 from headcount import AssumptionWarning, DataError, ExtrapolationWarning, ParameterError, Pilot
-from headcount.questions.training import TrainingLaw, forecast_training
+from headcount.questions.learning_curve import TrainingLaw
+from headcount.questions.training import forecast_training
 from headcount.simulate import isotropic_gaussian
 from headcount.simulate.theory import probit_normal_law
 from headcount.support.words import percent

@@ -393,7 +393,7 @@ def adaptation(
     --------
     >>> import headcount
     >>> from headcount.simulate import isotropic_gaussian
-    >>> before = isotropic_gaussian(100, sigma=0.5, random_state=1).pilot
+    >>> before = isotropic_gaussian(100, sigma=0.4, probes_per_class=3, random_state=1).pilot
     >>> after = isotropic_gaussian(200, sigma=0.3, random_state=2).pilot
     >>> result = headcount.adaptation([before, after], method="probit-normal")
     >>> degree = result.degree
