@@ -373,11 +373,11 @@ class TrainingForecast:
         counts, sizes = np.broadcast_arrays(
             validation.class_counts(k), _training_sizes(training_size)
         )
-        lower, upper = np.empty((2, *counts.shape))
+        limits = np.empty((2, *counts.shape))
         for size in np.unique(sizes):
             here = sizes == size
-            lower[here], upper[here] = self._limits(counts[here], TrainingSizes.equal(float(size)))
-        return lower, upper
+            limits[:, here] = self._limits(counts[here], TrainingSizes.equal(float(size)))
+        return limits[0], limits[1]
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -598,18 +598,17 @@ def _trained(sizes: Any, pilot: Pilot) -> TrainedPilot:
             )
         sizes = [sizes[name] for name in names]
     by_class = np.atleast_1d(_training_sizes(sizes))
-    every = TrainingSizes.of(by_class)
-    if by_class.shape not in ((1,), (len(names),)) or np.ndim(sizes) > 1:
-        raise DataError(
-            f"{counted(by_class.size, 'training size')} given for a pilot of "
-            f"{counted(len(names), 'class')}; give one for each class, or one for all."
-        )
-    if len(every.values) > 1 and (pilot.labels is None or len(names) < pilot.n_classes):
+    if np.ndim(sizes) > 0 and (pilot.labels is None or len(names) < pilot.n_classes):
         raise DataError(
             "unequal training sizes need a pilot that names all its classes; make it from scores "
             "or embeddings."
         )
-    return TrainedPilot(pilot, every, by_class)
+    if by_class.shape not in ((1,), (len(names),)):
+        raise DataError(
+            f"{counted(by_class.size, 'training size')} given for a pilot of "
+            f"{counted(len(names), 'class')}; give one for each class, or one for all."
+        )
+    return TrainedPilot(pilot, TrainingSizes.of(by_class), by_class)
 
 
 @doing("Fitting halves of the classes")
