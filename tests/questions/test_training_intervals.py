@@ -96,6 +96,15 @@ def test_the_error_has_three_parts():
         assert float(error(k, sizes, ACCURACY)) == pytest.approx(math.sqrt(expected))
 
 
+def test_at_the_pilots_own_size_the_curves_error_is_what_was_measured():
+    """Averaged over the training sizes, as variances: a half of the classes spreads more."""
+    result = forecast_training(at_each_size(), 500, 32)
+    said = [float(result.error.parts(40, TrainingSizes.equal(size), ACCURACY)[0]) for size in SIZES]
+    known = [float(result.measured[size][1][-1]) ** 2 for size in SIZES]
+    assert sum(said) == pytest.approx(sum(known))
+    assert 0 < result.error.scale < 1
+
+
 def test_each_prior_is_moved_by_its_standard_deviation():
     (low_rate, high_rate), (low_slope, high_slope), (low, high) = PRIOR.moved()
     assert high_rate.log_rate - low_rate.log_rate == pytest.approx(2 * 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -283,19 +283,30 @@ class CurveError:
         Curves fitted to random halves of the classes, the same halves at all sizes.
     priors : tuple of pairs of TrainingLaw
         Curves that follow if a parameter is expected a standard deviation less, or more.
+    scale : float
+        Variance of what the pilots measured at K over that of the curves there.
     """
 
     n_classes: int
     law: TrainingLaw
     resampled: tuple[TrainingLaw, ...]
     priors: tuple[tuple[TrainingLaw, TrainingLaw], ...]
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, fits: Sequence[PilotFit], steps: Floats, law: TrainingLaw) -> CurveError:
+    def of(
+        cls,
+        fits: Sequence[PilotFit],
+        steps: Floats,
+        law: TrainingLaw,
+        measured: Sequence[tuple[TrainingSizes, float]],
+        metric: Metric,
+    ) -> CurveError:
         """Fit the curves that other classes, and other expectations, would have given.
 
         `steps` has a row for each half of the classes, a column for each fit, and the step of its
-        estimate along the last axis.
+        estimate along the last axis; `measured` the standard errors of log odds at K, for each
+        pilot.
         """
         moved = steps - steps.mean(axis=0)
         resampled = tuple(
@@ -306,7 +317,12 @@ class CurveError:
             (fit_learning_curve(fits, low), fit_learning_curve(fits, high))
             for low, high in PRIOR.moved()
         )
-        return cls(fits[0].n_classes, law, resampled, priors)
+        error = cls(fits[0].n_classes, law, resampled, priors)
+        # Halves tell how the error grows. How large it is at K, a jackknife knows better: a half
+        # has fewer probes and fewer rivals, so that curves spread too much.
+        spread = sum(float(error.parts(error.n_classes, s, metric)[0]) for s, _ in measured)
+        known = sum(at_pilot**2 for _, at_pilot in measured)
+        return replace(error, scale=known / spread) if spread > 0 else error
 
     def __call__(self, k: Any, sizes: TrainingSizes, metric: Metric) -> Floats:
         """Return the standard deviation of the log odds of a metric among k classes."""
@@ -315,11 +331,8 @@ class CurveError:
 
     def parts(self, k: Any, sizes: TrainingSizes, metric: Metric) -> tuple[Floats, Floats]:
         """Return the variance from the choice of classes, and that of what few sizes do not say."""
-        # A half of the classes is to all of them as all are to the population: its spread about
-        # them is that of a pilot about the truth.
-        sampled = np.var(
-            [_log_odds(law, k, sizes, metric) for law in self.resampled], axis=0, ddof=1
-        )
+        odds = [_log_odds(law, k, sizes, metric) for law in self.resampled]
+        sampled = self.scale * np.var(odds, axis=0, ddof=1)
         gaps = [
             (_log_odds(high, k, sizes, metric) - _log_odds(low, k, sizes, metric)) / 2
             for low, high in self.priors

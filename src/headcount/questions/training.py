@@ -228,7 +228,8 @@ def forecast_training(
     Notes
     -----
     **Intervals** are for the expected value. Errors of log odds have three parts: the choice of
-    classes, from curves fitted to 30 random halves of the classes, the same at all sizes; what few
+    classes, as large at K as a jackknife over classes has it, and growing from there as the spread
+    of curves fitted to 30 random halves of the classes, the same at all sizes; what few
     sizes do not say, from curves that follow if log c, :math:`\beta` and h are expected a standard
     deviation higher or lower; and past K the shape of the law, as learned for `ProbitNormal`.
     That learning follows a power law is taken for granted. They need pilots that say who beats
@@ -279,7 +280,11 @@ def forecast_training(
     every = [fit for of_pilot in fits for fit in of_pilot]
     law = fit_learning_curve(every)
     steps = _steps(trained, fits, random_state) if intervals else "they were not asked for"
-    known = not isinstance(steps, str)
+    error, measured = None, {}
+    if not isinstance(steps, str):
+        measured = {each.key: _measured(each.pilot, measure) for each in trained}
+        at_pilot = [(each.sizes, float(measured[each.key][1][-1])) for each in trained]
+        error = CurveError.of(every, steps, law, at_pilot, measure)
     return TrainingForecast(
         law=law,
         observed={each.key: observe(each.pilot) for each in trained},
@@ -290,8 +295,8 @@ def forecast_training(
         warnings=tuple(warnings),
         metric=measure,
         confidence=level,
-        error=CurveError.of(every, steps, law) if not isinstance(steps, str) else None,
-        measured={each.key: _measured(each.pilot, measure) for each in trained} if known else {},
+        error=error,
+        measured=measured,
         why_no_intervals=steps if isinstance(steps, str) else "",
     )
 
