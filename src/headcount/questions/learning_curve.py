@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -280,49 +280,37 @@ class CurveError:
     law : TrainingLaw
         The curve.
     resampled : tuple of TrainingLaw
-        Curves fitted to random halves of the classes, the same halves at all sizes.
+        Curves fitted without each of some groups of classes, the same groups at all sizes.
     priors : tuple of pairs of TrainingLaw
         Curves that follow if a parameter is expected a standard deviation less, or more.
-    scale : float
-        Variance of what the pilots measured at K over that of the curves there.
     """
 
     n_classes: int
     law: TrainingLaw
     resampled: tuple[TrainingLaw, ...]
     priors: tuple[tuple[TrainingLaw, TrainingLaw], ...]
-    scale: float = 1.0
 
     @classmethod
-    def of(
-        cls,
-        fits: Sequence[PilotFit],
-        steps: Floats,
-        law: TrainingLaw,
-        measured: Sequence[tuple[TrainingSizes, float]],
-        metric: Metric,
-    ) -> CurveError:
+    def of(cls, fits: Sequence[PilotFit], steps: Floats, law: TrainingLaw) -> CurveError:
         """Fit the curves that other classes, and other expectations, would have given.
 
-        `steps` has a row for each half of the classes, a column for each fit, and the step of its
-        estimate along the last axis; `measured` the standard errors of log odds at K, for each
-        pilot.
+        `steps` has a row for each group of classes that is left out, a column for each fit, and the
+        step of its estimate along the last axis.
         """
-        moved = steps - steps.mean(axis=0)
         resampled = tuple(
             fit_learning_curve([_at(fit, move) for fit, move in zip(fits, row, strict=True)])
-            for row in moved
+            for row in steps
         )
         priors = tuple(
             (fit_learning_curve(fits, low), fit_learning_curve(fits, high))
             for low, high in PRIOR.moved()
         )
-        error = cls(fits[0].n_classes, law, resampled, priors)
-        # Halves tell how the error grows. How large it is at K, a jackknife knows better: a half
-        # has fewer probes and fewer rivals, so that curves spread too much.
-        spread = sum(float(error.parts(error.n_classes, s, metric)[0]) for s, _ in measured)
-        known = sum(at_pilot**2 for _, at_pilot in measured)
-        return replace(error, scale=known / spread) if spread > 0 else error
+        return cls(fits[0].n_classes, law, resampled, priors)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the spread over the groups."""
+        return len(self.resampled) - 1
 
     def __call__(self, k: Any, sizes: TrainingSizes, metric: Metric) -> Floats:
         """Return the standard deviation of the log odds of a metric among k classes."""
@@ -332,7 +320,7 @@ class CurveError:
     def parts(self, k: Any, sizes: TrainingSizes, metric: Metric) -> tuple[Floats, Floats]:
         """Return the variance from the choice of classes, and that of what few sizes do not say."""
         odds = [_log_odds(law, k, sizes, metric) for law in self.resampled]
-        sampled = self.scale * np.var(odds, axis=0, ddof=1)
+        sampled = self.freedom * np.var(odds, axis=0)  # the jackknife over groups
         gaps = [
             (_log_odds(high, k, sizes, metric) - _log_odds(low, k, sizes, metric)) / 2
             for low, high in self.priors

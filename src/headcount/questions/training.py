@@ -42,12 +42,12 @@ from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
-from headcount.uncertainty.resampling import sampler_for
+from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-HALVES = 30  # random halves of the classes that the curve is fitted to
+GROUPS = 30  # of classes, each of which is left out in turn
 MOST_GROUPS = 4  # into which the classes of one pilot are divided by their training sizes
 INSIDE = 12  # numbers of classes up to K at which each class is left out in turn
 EDGE = 1e-9
@@ -216,9 +216,9 @@ def forecast_training(
     confidence : float
         Level of the intervals.
     intervals : bool
-        Whether to fit halves of the classes, which takes seconds.
+        Whether to leave out groups of classes, which takes seconds.
     random_state : int
-        Seed of the halves.
+        Seed of the groups.
 
     Returns
     -------
@@ -228,10 +228,10 @@ def forecast_training(
     Notes
     -----
     **Intervals** are for the expected value. Errors of log odds have three parts: the choice of
-    classes, as large at K as a jackknife over classes has it, and growing from there as the spread
-    of curves fitted to 30 random halves of the classes, the same at all sizes; what few
-    sizes do not say, from curves that follow if log c, :math:`\beta` and h are expected a standard
-    deviation higher or lower; and past K the shape of the law, as learned for `ProbitNormal`.
+    classes, by a jackknife that leaves out each of 30 groups of them in turn, at all sizes alike;
+    what few sizes do not say, from curves that follow if log c, :math:`\beta` and h are expected a
+    standard deviation higher or lower; and past K the shape of the law, as learned for
+    `ProbitNormal`.
     That learning follows a power law is taken for granted. They need pilots that say who beats
     whom. INTERVALS_MEASURED
 
@@ -283,8 +283,7 @@ def forecast_training(
     error, measured = None, {}
     if not isinstance(steps, str):
         measured = {each.key: _measured(each.pilot, measure) for each in trained}
-        at_pilot = [(each.sizes, float(measured[each.key][1][-1])) for each in trained]
-        error = CurveError.of(every, steps, law, at_pilot, measure)
+        error = CurveError.of(every, steps, law)
     return TrainingForecast(
         law=law,
         observed={each.key: observe(each.pilot) for each in trained},
@@ -480,7 +479,7 @@ class TrainingForecast:
         assert self.error is not None
         values = self._value_of(counts, sizes, self.metric)
         errors, half = self.error(counts, sizes, self.metric), np.full(counts.shape, EDGE)
-        freedom = np.full(counts.shape, HALVES - 1.0)
+        freedom = np.full(counts.shape, float(self.error.freedom))
         if _key(sizes) in self.measured:
             known = counts <= self.n_classes
             inside, measured = self.measured[_key(sizes)]
@@ -616,32 +615,33 @@ def _trained(sizes: Any, pilot: Pilot) -> TrainedPilot:
     return TrainedPilot(pilot, TrainingSizes.of(by_class), by_class)
 
 
-@doing("Fitting halves of the classes")
+@doing("Leaving out groups of classes")
 def _steps(
     trained: Sequence[TrainedPilot], fits: Sequence[Sequence[PilotFit]], random_state: int
 ) -> Floats | str:
-    """Return the step of each fit (column) to random halves (rows), or why there are none."""
+    """Return the step of each fit (column) without each group (row), or why there are none."""
+    n_classes = trained[0].pilot.n_classes
     seed = validation.whole_number(random_state, "random_state", 0)
-    half = trained[0].pilot.n_classes // 2
-    if half < LEAST_HALF:
-        return f"half of {counted(trained[0].pilot.n_classes, 'class')} says too little"
+    if n_classes // 2 < LEAST_HALF:
+        return f"{counted(n_classes, 'class')} say too little about others"
     if not all(each.pilot.knows_rivals for each in trained):
         return "a pilot holds only counts, which do not say who beats whom"
     try:
-        samplers = [
-            sampler_for(each.pilot, order=np.sort(each.pilot.class_names)) for each in trained
-        ]
+        whole = [SharedRivals(each.pilot).pilot for each in trained]
     except UnsupportedError as error:
         return str(error).removesuffix(".")
+    names = np.random.default_rng(seed).permutation(np.sort(trained[0].pilot.class_names))
+    parts = (np.delete(names, group) for group in np.array_split(np.arange(n_classes), GROUPS))
     with silence():
         rows = [
             np.concatenate(
                 [
-                    _steps_to(each, of_pilot, sampler.draw(half, np.random.default_rng([seed, i])))
-                    for each, of_pilot, sampler in zip(trained, fits, samplers, strict=True)
+                    _steps_to(each, of_pilot, pilot.subset(part))
+                    for each, of_pilot, pilot in zip(trained, fits, whole, strict=True)
                 ]
             )
-            for i in range(HALVES)
+            for part in parts
+            if len(part) < n_classes
         ]
     return np.array(rows)
 
