@@ -23,6 +23,7 @@ from headcount.questions.learning_curve import (
 from headcount.questions.training import GROUPS, forecast_training
 from headcount.simulate.theory import probit_normal_law
 from headcount.uncertainty.error_model import MODEL
+from headcount.uncertainty.jackknife import MetricJackknife, metric_covariance
 
 SIZES = (1, 2, 4, 8)
 
@@ -97,6 +98,22 @@ def test_the_error_has_three_parts():
         if k > 100:
             expected += (MODEL.scale * math.log(4) ** MODEL.power) ** 2
         assert float(error(k, sizes, ACCURACY)) == pytest.approx(math.sqrt(expected))
+
+
+def test_what_a_jackknife_counts_twice_is_taken_off(result):
+    """By leaving out pairs of classes for what the pilots measured, averaged over them."""
+    shares = []
+    for pilot in at_each_size().values():
+        jackknife = MetricJackknife(pilot)
+        once = jackknife.without_one(np.array([39]))[:, 0]
+        plain = 39 / 40 * float(((once - once.mean()) ** 2).sum())
+        shares.append(float(metric_covariance(pilot, 39)[0, 0]) / plain)
+    assert min(shares) > 0.5 and max(shares) < 1
+    assert result.error.share == pytest.approx(np.mean(shares))
+    odds = [logit(float(law.accuracy(40, 8))) for law in result.error.resampled]
+    spread = (GROUPS - 1) / GROUPS * sum((each - np.mean(odds)) ** 2 for each in odds)
+    sampled, _ = result.error.parts(40, TrainingSizes.equal(8), ACCURACY)
+    assert float(sampled) == pytest.approx(np.mean(shares) * spread)
 
 
 def test_each_prior_is_moved_by_its_standard_deviation():

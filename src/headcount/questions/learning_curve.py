@@ -283,15 +283,20 @@ class CurveError:
         Curves fitted without each of some groups of classes, the same groups at all sizes.
     priors : tuple of pairs of TrainingLaw
         Curves that follow if a parameter is expected a standard deviation less, or more.
+    share : float
+        Share of the variance over the groups that is not counted twice.
     """
 
     n_classes: int
     law: TrainingLaw
     resampled: tuple[TrainingLaw, ...]
     priors: tuple[tuple[TrainingLaw, TrainingLaw], ...]
+    share: float = 1.0
 
     @classmethod
-    def of(cls, fits: Sequence[PilotFit], steps: Floats, law: TrainingLaw) -> CurveError:
+    def of(
+        cls, fits: Sequence[PilotFit], steps: Floats, law: TrainingLaw, share: float = 1.0
+    ) -> CurveError:
         """Fit the curves that other classes, and other expectations, would have given.
 
         `steps` has a row for each group of classes that is left out, a column for each fit, and the
@@ -305,7 +310,7 @@ class CurveError:
             (fit_learning_curve(fits, low), fit_learning_curve(fits, high))
             for low, high in PRIOR.moved()
         )
-        return cls(fits[0].n_classes, law, resampled, priors)
+        return cls(fits[0].n_classes, law, resampled, priors, share)
 
     @property
     def freedom(self) -> int:
@@ -320,7 +325,7 @@ class CurveError:
     def parts(self, k: Any, sizes: TrainingSizes, metric: Metric) -> tuple[Floats, Floats]:
         """Return the variance from the choice of classes, and that of what few sizes do not say."""
         odds = [_log_odds(law, k, sizes, metric) for law in self.resampled]
-        sampled = self.freedom * np.var(odds, axis=0)  # the jackknife over groups
+        sampled = self.share * self.freedom * np.var(odds, axis=0)  # the jackknife over groups
         gaps = [
             (_log_odds(high, k, sizes, metric) - _log_odds(low, k, sizes, metric)) / 2
             for low, high in self.priors

@@ -42,6 +42,7 @@ from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
+from headcount.uncertainty.jackknife import MetricJackknife
 from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
@@ -228,7 +229,8 @@ def forecast_training(
     Notes
     -----
     **Intervals** are for the expected value. Errors of log odds have three parts: the choice of
-    classes, by a jackknife that leaves out each of 30 groups of them in turn, at all sizes alike;
+    classes, by a jackknife that leaves out each of 30 groups of them in turn, at all sizes alike
+    (less what it counts twice, as found by leaving out pairs for the pilots' own accuracy);
     what few sizes do not say, from curves that follow if log c, :math:`\beta` and h are expected a
     standard deviation higher or lower; and past K the shape of the law, as learned for
     `ProbitNormal`.
@@ -283,7 +285,8 @@ def forecast_training(
     error, measured = None, {}
     if not isinstance(steps, str):
         measured = {each.key: _measured(each.pilot, measure) for each in trained}
-        error = CurveError.of(every, steps, law)
+        share = float(np.mean([_counted_once(each.pilot, measure) for each in trained]))
+        error = CurveError.of(every, steps, law, share)
     return TrainingForecast(
         law=law,
         observed={each.key: observe(each.pilot) for each in trained},
@@ -655,6 +658,16 @@ def _steps_to(trained: TrainedPilot, fits: Sequence[PilotFit], half: Pilot) -> F
             for fit, part in zip(fits, parts, strict=True)
         ]
     )
+
+
+def _counted_once(pilot: Pilot, metric: Metric) -> float:
+    """Return the share of a jackknife's variance that is left when pairs are left out, too.
+
+    A jackknife counts twice what two classes make together, as true class and rival. By how much
+    is known of what was measured just below K (`headcount.uncertainty.jackknife`).
+    """
+    excess = MetricJackknife(pilot, metric).excess(np.array([pilot.n_classes - 1]))
+    return 1 / (1 + float(excess[0]))
 
 
 def _measured(pilot: Pilot, metric: Metric) -> tuple[Ints, Floats]:
