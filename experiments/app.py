@@ -208,6 +208,59 @@ def toy(
 
 
 @app.command()
+def supplement003(
+    laws: Annotated[int, typer.Option(help="Random laws for Figure 1.")] = 200,
+    repeats: Annotated[int, typer.Option(help="Random sets of 50 classes.")] = 20,
+    pilot_classes: Annotated[
+        str | None,
+        typer.Option(help="Numbers of classes to train on; 3 to 49 by default.", metavar="K,K,..."),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods for the supplement; those of 003 and auto by default.",
+            metavar="METHOD,METHOD,...",
+        ),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Repeat Figure 1 of paper 003, and the simulations that its supplement announces."""
+    from experiments.papers import supplement003 as experiment
+    from headcount.estimators.registry import resolve_all
+
+    wanted = resolve_all(list(experiment.METHODS) if methods is None else names_of(methods))
+    sizes = experiment.SIZES
+    if pilot_classes is not None:
+        sizes = tuple(_whole(size, "--pilot-classes") for size in listed(pilot_classes))
+    settings = settings_for("supplement003", output, seed, jobs, fresh, [])
+    with terminal.progress("Running supplement003"):
+        results = experiment.supplement003(
+            settings, laws=laws, repeats=repeats, sizes=sizes, methods=wanted
+        )
+        paths = results.write(settings.output, experiment.draw)
+    columns = [
+        "part",
+        "method",
+        "from",
+        "to",
+        "measured",
+        "truth",
+        "forecast",
+        "bias",
+        "sd",
+        "RMSE",
+    ]
+    names = [
+        "part", "method", "pilot_classes", "classes", "measured", "truth", "mean_forecast", "bias",
+        "sd", "rmse",
+    ]  # fmt: skip
+    show(results, columns, names, paths, 2)
+
+
+@app.command()
 def figure10(
     repeats: Annotated[int, typer.Option(help="Random pilots for each setting.")] = 180,
     bounded: Annotated[

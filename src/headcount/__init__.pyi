@@ -26,6 +26,8 @@ from headcount.pilot.loading import load as load
 from headcount.pilot.mixes import by_popularity as by_popularity
 from headcount.pilot.pilot import Pilot as Pilot
 from headcount.questions import risk as risk
+from headcount.questions.adaptation import Adaptation as Adaptation
+from headcount.questions.adaptation import adaptation as adaptation
 from headcount.questions.compare import Comparison as Comparison
 from headcount.questions.compare import compare as compare
 from headcount.questions.forecast import Forecast as Forecast

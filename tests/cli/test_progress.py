@@ -3,9 +3,10 @@
 import json
 import os
 
+import numpy as np
 import pytest
 
-from command_line import write_npz
+from command_line import make_scores, write_npz
 from headcount.cli.app import main
 from headcount.support.workers import doing, for_each
 from processes import Terminal
@@ -67,6 +68,8 @@ FORECAST = (*EVERYWHERE, "Fitting no-change", "Fitting subsets of the classes",
         (("compare", "pilot.npz", "--classes", "20", *QUICK, "--plot", "both.png"),
          (*FORECAST, "Finding what the systems share", "Leaving out classes",
           "Comparing the systems", "Drawing both.png")),
+        (("adaptation", "more.npz", *QUICK, "--plot", "both.png"),
+         (*FORECAST, "Finding what the pilots share", "Leaving out classes", "Drawing both.png")),
         (("plan", "--classes", "40", "--half-width", "0.1", *QUICK),
          (*FORECAST, "Looking for sizes that would do")),
         (("gate", "--classes", "20", "--min", "0.1", *QUICK), FORECAST),
@@ -80,6 +83,8 @@ FORECAST = (*EVERYWHERE, "Fitting no-change", "Fitting subsets of the classes",
 def test_every_command_says_what_it_does(tmp_path, monkeypatch, capsys, told, words, expected):
     monkeypatch.chdir(tmp_path)
     write_npz(tmp_path)
+    scores, labels = make_scores()
+    np.savez("more.npz", scores=np.hstack([scores, scores[:, :5] - 1]), labels=labels)
     assert main([words[0], "pilot.npz", *words[1:]]) == 0
     assert set(expected) <= set(phases(told))
 

@@ -7,7 +7,8 @@ from scipy.stats import norm
 
 import headcount
 from headcount import AssumptionWarning, DataError, ExtrapolationWarning, ParameterError, Pilot
-from headcount.questions.training import TrainingLaw, forecast_training
+from headcount.questions.learning_curve import TrainingLaw
+from headcount.questions.training import forecast_training
 from headcount.simulate import isotropic_gaussian
 from headcount.simulate.theory import probit_normal_law
 from headcount.support.words import percent
@@ -251,8 +252,9 @@ def test_readable_answer():
     assert lines[4] == f"At 5,000 classes and training size 16: {forecast}."
     assert f"pass {percent(float(result.limit(5000)))} at 5,000 classes" in lines[5]
     assert f"at most {100 * result.backtest.worst:.1f} points" in lines[6]
-    assert len(lines) == 7
-    assert result._repr_html_().count("<li>") == 6
+    assert lines[7] == ("No intervals: a pilot holds only counts, which do not say who beats whom.")
+    assert len(lines) == 8
+    assert result._repr_html_().count("<li>") == 7
 
 
 def test_another_metric_is_that_of_the_same_laws():
@@ -276,7 +278,9 @@ def test_another_metric_is_that_of_the_same_laws():
 def test_frame_and_json_hold_all_answers():
     result = forecast_training(on_a_curve(), [100, 5000], 16)
     frame = result.to_frame()
-    assert list(frame.columns) == ["training_size", "classes", "value", "region"]
+    assert list(frame.columns) == [
+        "training_size", "unequal", "classes", "value", "lower", "upper", "region",
+    ]  # fmt: skip
     assert len(frame) == 5 * 3  # sizes 1, 2, 4, 8, 16 at 100, 300 and 5,000 classes
     for row in frame.itertuples():
         assert row.value == float(result.value(row.classes, row.training_size))

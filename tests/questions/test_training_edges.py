@@ -8,14 +8,19 @@ import pytest
 
 import headcount
 from headcount import DataError, ExtrapolationWarning, ParameterError, Pilot
-from headcount.questions.training import (
+from headcount.questions.learning_curve import (
     PilotFit,
-    TrainingBacktest,
     TrainingLaw,
+    TrainingSizes,
     fit_learning_curve,
-    forecast_training,
 )
+from headcount.questions.training import TrainingBacktest, forecast_training
 from headcount.simulate.theory import probit_normal_law
+
+
+def fit_at(size, n_classes, estimate, information):
+    sizes = TrainingSizes.equal(size)
+    return PilotFit(sizes, sizes, n_classes, estimate, information)
 
 
 def pilot_of(n_right, n_probes=40, n_classes=30):
@@ -44,7 +49,7 @@ def test_the_rate_stays_between_a_tenth_and_three():
         for size in (1, 2, 4, 8):
             short = size**-truth
             estimate = np.array([3 - 2 * short, -0.4])
-            fits.append(PilotFit(size, 100, estimate, 1e9 * np.eye(2)))
+            fits.append(fit_at(size, 100, estimate, 1e9 * np.eye(2)))
         assert fit_learning_curve(fits).rate == pytest.approx(end, rel=1e-4)
 
 
@@ -55,8 +60,8 @@ def test_the_prior_of_the_spreads_gain_has_a_deviation_of_three_tenths():
     information = np.diag([1e8, 100.0])
     exact = np.diag([1e8, 1e12])
     fits = [
-        PilotFit(1, 100, np.array([1.0, -0.1]), information),
-        PilotFit(far, 100, np.array([2.0, -0.5]), exact),
+        fit_at(1, 100, np.array([1.0, -0.1]), information),
+        fit_at(far, 100, np.array([2.0, -0.5]), exact),
     ]
     law = fit_learning_curve(fits)
     assert law.log_spread == pytest.approx(-0.5, abs=1e-6)
@@ -150,9 +155,9 @@ def test_what_is_measured_ends_at_k_and_at_the_sizes_of_the_pilots(result):
 
 
 def test_a_pilot_that_says_nothing_leaves_the_equations_solvable():
-    nothing = PilotFit(4, 100, np.array([9.0, 9.0]), np.zeros((2, 2)))
+    nothing = fit_at(4, 100, np.array([9.0, 9.0]), np.zeros((2, 2)))
     fits = [
-        PilotFit(size, 100, np.array([3 - 2 * size**-0.7, -0.1]), 1000 * np.eye(2))
+        fit_at(size, 100, np.array([3 - 2 * size**-0.7, -0.1]), 1000 * np.eye(2))
         for size in (1, 16)
     ]
     law = fit_learning_curve([fits[0], nothing, fits[1]])

@@ -13,6 +13,7 @@ import typer
 
 from headcount import __version__
 from headcount.cli import terminal
+from headcount.cli.adaptation import adaptation
 from headcount.cli.backtest import backtest
 from headcount.cli.capacity import capacity
 from headcount.cli.compare import compare
@@ -54,6 +55,7 @@ app.command()(observe)
 app.command()(capacity)
 app.command()(backtest)
 app.command()(compare)
+app.command()(adaptation)
 app.command()(plan)
 app.command()(gate)
 app.command()(risk)

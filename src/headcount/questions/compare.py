@@ -547,16 +547,16 @@ def shared_error(first: Without, second: Without, grid: Ints) -> Floats:
     the two it goes over from one to the other.
     """
     size = int(first.inside[-1]) + 1
-    near = _on_fisher_scale(_correlation(first.each, second.each))
+    near = on_fisher_scale(_correlation(first.each, second.each))
     near = np.interp(np.log(grid), np.log(first.inside), near)
     worth = len(first.halves) - 3  # the variance on this scale is one over this
-    far = _on_fisher_scale(_correlation(first.halves, second.halves))
+    far = on_fisher_scale(_correlation(first.halves, second.halves))
     beyond = (worth * far + PRIOR * near) / (worth + PRIOR)
     share = np.clip(np.log2(grid / size), 0.0, 1.0)
     return np.tanh((1 - share) * near + share * beyond)
 
 
-def _on_fisher_scale(correlation: Floats) -> Floats:
+def on_fisher_scale(correlation: Floats) -> Floats:
     """Return correlations on Fisher's scale, on which they have about the same error."""
     return np.arctanh(np.clip(correlation, -ONE, ONE))
 
@@ -585,7 +585,7 @@ def _compare(
     both = forecasts[first], forecasts[second]
     difference = both[0].value(grid) - both[1].value(grid)
     chance = lower = upper = None
-    gap = _gap(both, grid, shared)
+    gap = gap_between(both, grid, shared)
     if gap is not None:
         lower, upper = gap.interval(confidence)
         lower, upper = np.minimum(lower, difference), np.maximum(upper, difference)
@@ -653,7 +653,7 @@ def normal_pairs() -> Floats:
     return np.array([np.tile(first, 2), np.concatenate([second, -second])])
 
 
-def _gap(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> Gap | None:
+def gap_between(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> Gap | None:
     """Return how two forecasts differ; `shared` correlates their errors."""
     errors = [forecast.uncertainty for forecast in both if forecast.uncertainty is not None]
     if len(errors) < len(both):

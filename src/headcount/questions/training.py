@@ -4,189 +4,104 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr, ndtr
+from scipy.special import expit, logit, stdtrit
 
 from headcount.checks import GAP, Check, finding
 from headcount.curves.curve import FORECAST, OBSERVED
-from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed, observe
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
     ParameterError,
+    UnsupportedError,
     listening,
+    silence,
     warn,
 )
-from headcount.estimators.probit_normal import ProbitNormal
-from headcount.estimators.shared.likelihood import loss_likelihood
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.pilot import Pilot
-from headcount.simulate.theory import probit_normal_law
+from headcount.questions.learning_curve import (
+    CurveError,
+    PilotFit,
+    TrainingLaw,
+    TrainingSizes,
+    fit_learning_curve,
+)
 from headcount.support import validation
 from headcount.support.grids import asked_classes, round_numbers, warn_if_far
 from headcount.support.output import as_frame, as_html
 from headcount.support.serialise import SCHEMA, write_json
-from headcount.support.words import counted, points, share_of
+from headcount.support.validation import confidence_level
+from headcount.support.words import counted, percent, points, share_of
+from headcount.support.workers import doing
+from headcount.uncertainty.backtest import LEAST_HALF
+from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
+from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
+from headcount.uncertainty.jackknife import MetricJackknife
+from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-PRIOR_RATE, PRIOR_RATE_SPREAD = 0.7, 0.5  # of c: its median, and the deviation of log c
-PRIOR_SLOPE = 0.3  # deviation of beta, the change of log tau from the least size to no limit
-RATES = np.geomspace(0.1, 3.0, 121)
-_STEP = 1e-4  # of numerical derivatives
-_MOST_LOG = 20.0  # keeps forecasts for hardly any training from overflowing
-_LEAST_INFORMATION = 1e-6  # keeps the equations solvable where a pilot says nothing
-
-
-@dataclass(frozen=True)
-class TrainingLaw:
-    """Law of favorability at every training size; see `forecast_training` for the formula.
-
-    Attributes
-    ----------
-    unit : float
-        r_0, the least size measured.
-    limit, gain, rate : float
-        a, b and c: where mu tends to, how far below it stood at `unit`, and how fast it closes in.
-    log_spread, log_spread_gain : float
-        alpha and beta.
-    """
-
-    unit: float
-    limit: float
-    gain: float
-    rate: float
-    log_spread: float
-    log_spread_gain: float
-
-    def at(self, training_size: float) -> Favorability:
-        """Return the law of favorability at one training size, which may be infinite."""
-        below = -self.rate * (math.log(training_size) - math.log(self.unit))
-        short = math.exp(min(below, _MOST_LOG))
-        log_spread = min(self.log_spread + self.log_spread_gain * short, _MOST_LOG)
-        return probit_normal_law(self.limit - self.gain * short, math.exp(log_spread))
-
-    def value(self, k: Any, training_size: Any, metric: Metric = ACCURACY) -> Floats:
-        """Return what is expected of a metric among k classes; k and training size broadcast."""
-        counts, sizes = np.broadcast_arrays(
-            validation.class_counts(k), np.asarray(training_size, float)
-        )
-        values = np.empty(counts.shape)
-        for size in np.unique(sizes):
-            values[sizes == size] = self.at(float(size)).value(counts[sizes == size], metric)
-        return values
-
-    def accuracy(self, k: Any, training_size: Any) -> Floats:
-        """Return the expected accuracy among k classes."""
-        return self.value(k, training_size)
+GROUPS = 30  # of classes, each of which is left out in turn
+MOST_GROUPS = 4  # into which the classes of one pilot are divided by their training sizes
+INSIDE = 12  # numbers of classes up to K at which each class is left out in turn
+EDGE = 1e-9
 
 
 @dataclass(frozen=True)
-class PilotFit:
-    """Probit mean and log spread of one pilot, and how well it knows them.
+class TrainedPilot:
+    """A pilot and the training sizes of its classes.
 
     Attributes
     ----------
-    training_size : float
-        Where the pilot was measured.
-    n_classes : int
-        Classes of the pilot.
-    estimate : ndarray of shape (2,)
-        mu and log tau.
-    information : ndarray of shape (2, 2)
-        Fisher information about them, the prior of `ProbitNormal` included.
+    pilot : Pilot
+        What was measured.
+    sizes : TrainingSizes
+        Of all its classes.
+    by_class : ndarray
+        Of each class, in the order of `Pilot.class_names`; one size if all have the same.
     """
 
-    training_size: float
-    n_classes: int
-    estimate: Floats
-    information: Floats
+    pilot: Pilot
+    sizes: TrainingSizes
+    by_class: Floats
 
-    @classmethod
-    def of(cls, training_size: float, pilot: Pilot) -> PilotFit:
-        """Fit one pilot."""
-        method = ProbitNormal()
-        method.fit(pilot)
-        estimate = np.array([method.mu_, math.log(method.tau_)])
-        information = _information(pilot, estimate) + np.diag([0.0, method.prior_classes])
-        return cls(training_size, pilot.n_classes, estimate, information)
+    @property
+    def key(self) -> float | TrainingSizes:
+        """The training size, or the sizes if they are unequal."""
+        return _key(self.sizes)
 
+    def groups(self) -> list[TrainingSizes]:
+        """Return classes of about the same training size, at most four groups of them."""
+        values = np.array(self.sizes.values)
+        if len(values) <= MOST_GROUPS:
+            return [TrainingSizes.equal(float(value)) for value in values]
+        ends = np.quantile(self.by_class, np.linspace(0, 1, MOST_GROUPS + 1)[1:-1])
+        members = np.searchsorted(ends, self.by_class)
+        return [TrainingSizes.of(self.by_class[members == group]) for group in np.unique(members)]
 
-def _information(pilot: Pilot, estimate: Floats) -> Floats:
-    """Sum over effective classes of the products of log-likelihood slopes in mu and log tau."""
-    data = loss_likelihood(pilot)
-    step = data.nodes[1] - data.nodes[0]
-    edges = np.append(data.nodes, data.nodes[-1] + step) - step / 2
-    # As in the fit: half a probe that is right among all classes, and half a probe that is not.
-    log_right = (pilot.n_classes - 1) * log_ndtr(data.nodes)
-    halves = np.vstack([np.exp(log_right), -np.expm1(log_right)])
-    above, below = np.append(data.above, [1.0, 0.0]), np.append(data.below, [0.0, 1.0])
-    weights = np.append(data.weights, [0.5 / pilot.n_probes] * 2) * data.n_effective
-
-    def log_chances(mu: float, log_tau: float) -> Floats:
-        z = (edges - mu) / math.exp(log_tau)
-        cells = np.where(z[:-1] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
-        inside = np.append(data.matrix @ cells, halves @ cells)
-        chance = inside + above * ndtr(-z[-1]) + below * ndtr(z[0])
-        return np.asarray(np.log(np.maximum(chance, 1e-300)))
-
-    slopes = np.column_stack(
-        [
-            (log_chances(*(estimate + shift)) - log_chances(*(estimate - shift))) / (2 * _STEP)
-            for shift in _STEP * np.eye(2)
+    def fits(self) -> list[PilotFit]:
+        """Fit the probes of each group, whose rivals are all classes."""
+        return [
+            PilotFit.of(part, own, self.sizes)
+            for own in self.groups()
+            if (part := self.probes_of(self.pilot, own)) is not None
         ]
-    )
-    return np.asarray((slopes * weights[:, None]).T @ slopes)
 
-
-def fit_learning_curve(fits: Sequence[PilotFit]) -> TrainingLaw:
-    """Fit the five parameters of a `TrainingLaw` to at least two sizes, the least one first.
-
-    Given c the others are a weighted least-squares problem with the single bound b >= 0, solved
-    exactly; c is found on a grid and refined.
-    """
-    unit = fits[0].training_size
-
-    def misfit(log_rate: float) -> tuple[float, Floats]:
-        value, solution = _given_rate(fits, unit, math.exp(log_rate))
-        prior = (log_rate - math.log(PRIOR_RATE)) / PRIOR_RATE_SPREAD
-        return value + 0.5 * prior**2, solution
-
-    grid = np.log(RATES)
-    best = int(np.argmin([misfit(point)[0] for point in grid]))
-    around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    optimum = minimize_scalar(
-        lambda point: misfit(point)[0], bounds=around, method="bounded", options={"xatol": 1e-10}
-    )
-    log_rate = float(optimum.x)
-    limit, gain, spread, slope = (float(value) for value in misfit(log_rate)[1])
-    return TrainingLaw(unit, limit, gain, math.exp(log_rate), spread, slope)
-
-
-def _given_rate(fits: Sequence[PilotFit], unit: float, rate: float) -> tuple[float, Floats]:
-    """Return the penalised misfit and (a, b, alpha, beta) that minimise it for one c."""
-    normal = np.diag([0.0, 0.0, 0.0, PRIOR_SLOPE**-2])
-    target, constant = np.zeros(4), 0.0
-    for fit in fits:
-        short = (fit.training_size / unit) ** -rate
-        design = np.array([[1.0, -short, 0.0, 0.0], [0.0, 0.0, 1.0, short]])
-        weight = fit.information + _LEAST_INFORMATION * np.eye(2)
-        normal += design.T @ weight @ design
-        target += design.T @ weight @ fit.estimate
-        constant += float(fit.estimate @ weight @ fit.estimate)
-    solution: Floats = np.asarray(np.linalg.solve(normal, target), dtype=np.float64)
-    if solution[1] < 0:  # more training does not hurt: with one bound, the optimum lies on it
-        free = [0, 2, 3]
-        solution = np.zeros(4)
-        solution[free] = np.linalg.solve(normal[np.ix_(free, free)], target[free])
-    value = 0.5 * (constant - 2 * target @ solution + solution @ normal @ solution)
-    return float(value), solution
+    def probes_of(self, pilot: Pilot, own: TrainingSizes) -> Pilot | None:
+        """Return a part of the pilot with the probes of classes of some training sizes alone."""
+        if len(self.sizes.values) == 1:
+            return pilot
+        names = self.pilot.class_names[np.isin(self.by_class, own.values)]
+        assert pilot.labels is not None  # unequal sizes are refused without them
+        rows = np.isin(pilot.class_names[pilot.labels], names)
+        return pilot.keep_probes(rows) if rows.any() else None
 
 
 @dataclass(frozen=True)
@@ -198,7 +113,7 @@ class TrainingBacktest:
     training_size : float
         The size left out.
     used : tuple of float
-        The sizes it was forecast from.
+        The sizes it was forecast from. Of unequal sizes, the mean.
     classes : tuple of int
         Numbers of classes up to the pilot's.
     observed, forecast : tuple of float
@@ -226,35 +141,41 @@ class TrainingBacktest:
 
 
 def backtest_largest(
-    fits: list[PilotFit], curves: Mapping[float, Observed], metric: Metric
-) -> TrainingBacktest:
-    """Forecast the largest size from the smaller ones."""
-    *used, last = fits
-    k = last.n_classes
+    trained: Sequence[TrainedPilot], fits: Sequence[Sequence[PilotFit]], metric: Metric
+) -> TrainingBacktest | None:
+    """Forecast the pilot of the largest size from the others; None where these are too few."""
+    *used, last = trained
+    smaller = [fit for of_pilot in fits[:-1] for fit in of_pilot]
+    if len({fit.own for fit in smaller}) < LEAST_SIZES - 1:
+        return None
+    k = last.pilot.n_classes
     classes = [*round_numbers(k - 1)[1:], k]
-    law = fit_learning_curve(used)
+    law = fit_learning_curve(smaller)
     return TrainingBacktest(
-        training_size=last.training_size,
-        used=tuple(fit.training_size for fit in used),
+        training_size=_plain(last.sizes.mean),
+        used=tuple(_plain(each.sizes.mean) for each in used),
         classes=tuple(classes),
-        observed=tuple(curves[last.training_size].value(classes, metric).tolist()),
-        forecast=tuple(law.value(classes, last.training_size, metric).tolist()),
-        unchanged=tuple(curves[used[-1].training_size].value(classes, metric).tolist()),
+        observed=tuple(observe(last.pilot).value(classes, metric).tolist()),
+        forecast=tuple(law.mixed_value(classes, last.sizes, metric).tolist()),
+        unchanged=tuple(observe(used[-1].pilot).value(classes, metric).tolist()),
     )
 
 
-COLUMNS = ("training_size", "classes", "value", "region")
+COLUMNS = ("training_size", "unequal", "classes", "value", "lower", "upper", "region")
 LEAST_SIZES = 3
 FAR_TRAINING = 10
 DOUBTFUL = 0.05  # error of the back-test that is worth a finding
 
 
 def forecast_training(
-    pilots: Mapping[Any, Pilot],
+    pilots: Mapping[Any, Pilot] | Sequence[tuple[Any, Pilot]],
     classes: Any,
     training_size: Any,
     *,
     metric: str | Metric = ACCURACY,
+    confidence: float = 0.9,
+    intervals: bool = True,
+    random_state: int = 0,
 ) -> TrainingForecast:
     r"""Forecast accuracy, or another metric, for more classes and more training data at once.
 
@@ -265,22 +186,40 @@ def forecast_training(
               \log \tau(r) = \alpha + \beta\,(r / r_0)^{-c}, \quad b \ge 0,
 
     with :math:`r_0` the smallest size measured. Mean and spread are first fitted to each pilot by
-    maximum likelihood (`ProbitNormal`). Then the five parameters are fitted to these by least
+    maximum likelihood (`ProbitNormal`). Then the parameters are fitted to these by least
     squares, weighted with each pilot's Fisher information. Few sizes say little about c and
     :math:`\beta`, so there are normal priors: :math:`\log c` around log 0.7 with deviation 0.5, and
     :math:`\beta` around 0 with deviation 0.3. Both were chosen on simulations of round classes.
 
+    **Unequal sizes.** Where the classes of one set differ in training, a class gains by its own
+    training points, and by those of its rivals as well or less:
+
+    .. math:: \mu = a - b\,s(r) - h\,(s(r) - \bar s), \qquad s(r) = (r / r_0)^{-c} ,
+
+    with r the class's own size, :math:`\bar s` the mean of s over all classes of the set, and h
+    around 0 with deviation 0.5. The classes of such a pilot are divided by their sizes into four
+    groups at most, each of which is fitted. The metric of a set is the mean over its classes.
+
     Parameters
     ----------
-    pilots : mapping from training size to Pilot
+    pilots : mapping from training size to Pilot, or sequence of (sizes, Pilot)
         Pilots of the same classes, each with its training size: the training points for each class
-        (in any unit, since only ratios matter). At least three sizes.
+        (in any unit, since only ratios matter). Unequal sizes are given as a pair: a mapping from
+        each class name to its size, or one size for each of `Pilot.class_names`. At least three
+        different sizes.
     classes : int or sequence of int
         Numbers of classes asked about.
-    training_size : float or sequence of float
-        Training sizes asked about, in the unit of the mapping's keys.
+    training_size : float, mapping or sequence of these
+        Training sizes asked about, in the same unit. A mapping from size to share of the classes,
+        such as ``{5: 0.8, 100: 0.2}``, asks about a set of unequal sizes.
     metric : str or Metric
         What to forecast: "accuracy", or "top-5" and the like.
+    confidence : float
+        Level of the intervals.
+    intervals : bool
+        Whether to leave out groups of classes, which takes seconds.
+    random_state : int
+        Seed of the groups.
 
     Returns
     -------
@@ -289,6 +228,15 @@ def forecast_training(
 
     Notes
     -----
+    **Intervals** are for the expected value. Errors of log odds have three parts: the choice of
+    classes, by a jackknife that leaves out each of 30 groups of them in turn, at all sizes alike
+    (less what it counts twice, as found by leaving out pairs for the pilots' own accuracy);
+    what few sizes do not say, from curves that follow if log c, :math:`\beta` and h are expected a
+    standard deviation higher or lower; and past K the shape of the law, as learned for
+    `ProbitNormal`.
+    That learning follows a power law is taken for granted. They need pilots that say who beats
+    whom. INTERVALS_MEASURED
+
     The table shows root mean square errors at training size 32 and 200, 1,000 and 5,000 classes,
     forecast from sizes 1, 2, 4 and 8 of 200 round classes with 5 probes each (30 pilots for each
     line, seeds 1000 to 1029). The last columns are the errors if you take the pilot at size 8 as it
@@ -324,24 +272,34 @@ def forecast_training(
     >>> headcount.theory.IsotropicGaussian(10, 0.55, 32, "mean").accuracy([200, 2000]).round(2)
     array([0.88, 0.63])
     """
-    asked, sizes = asked_classes(classes), np.unique(_training_sizes(training_size))
-    if sizes.size == 0:
-        raise ParameterError("give at least one training size.")
-    measured, measure = _checked_pilots(pilots), resolve_metric(metric)
+    asked, sizes = asked_classes(classes), _asked_sizes(training_size)
+    level = confidence_level(confidence)
+    trained, measure = _checked_pilots(pilots), resolve_metric(metric)
     with listening() as warnings:
-        fits = [PilotFit.of(size, pilot) for size, pilot in measured.items()]
-        warn_if_far(next(iter(measured.values())).n_classes, asked[-1])
-        _warn_if_far_training(measured, sizes)
-    curves = {size: observe(pilot) for size, pilot in measured.items()}
+        fits = [each.fits() for each in trained]
+        warn_if_far(trained[0].pilot.n_classes, asked[-1])
+        _warn_if_far_training(trained, sizes)
+    every = [fit for of_pilot in fits for fit in of_pilot]
+    law = fit_learning_curve(every)
+    steps = _steps(trained, fits, random_state) if intervals else "they were not asked for"
+    error, measured = None, {}
+    if not isinstance(steps, str):
+        measured = {each.key: _measured(each.pilot, measure) for each in trained}
+        share = float(np.mean([_counted_once(each.pilot, measure) for each in trained]))
+        error = CurveError.of(every, steps, law, share)
     return TrainingForecast(
-        law=fit_learning_curve(fits),
-        observed=curves,
+        law=law,
+        observed={each.key: observe(each.pilot) for each in trained},
         classes=asked,
-        training_sizes=tuple(_plain(size) for size in sizes),
-        n_probes={size: pilot.n_probes for size, pilot in measured.items()},
-        backtest=backtest_largest(fits, curves, measure),
+        training_sizes=sizes,
+        n_probes={each.key: each.pilot.n_probes for each in trained},
+        backtest=backtest_largest(trained, fits, measure),
         warnings=tuple(warnings),
         metric=measure,
+        confidence=level,
+        error=error,
+        measured=measured,
+        why_no_intervals=steps if isinstance(steps, str) else "",
     )
 
 
@@ -354,27 +312,40 @@ class TrainingForecast:
     law : TrainingLaw
         The fitted model.
     observed : dict
-        What each pilot itself says, by training size.
+        What each pilot itself says, by training size, or `TrainingSizes` if these are unequal.
     classes, training_sizes : tuple
         Numbers of classes, and training sizes, asked about.
     n_probes : dict
-        Probes of each pilot, by training size.
-    backtest : TrainingBacktest
-        How well the largest size could be told from the smaller ones.
+        Probes of each pilot, as `observed`.
+    backtest : TrainingBacktest or None
+        How well the largest size could be told from the smaller ones; None where these are fewer
+        than two.
     warnings : tuple of str
         Warnings given while it was made.
     metric : Metric
         What is forecast.
+    confidence : float
+        Level of the intervals.
+    error : CurveError or None
+        How far the model may be off; None where that is not known.
+    measured : dict
+        Numbers of classes and the standard errors of log odds there of each pilot, as `observed`.
+    why_no_intervals : str
+        Why there are none.
     """
 
     law: TrainingLaw
-    observed: dict[float, Observed]
+    observed: dict[Any, Observed]
     classes: tuple[int, ...]
-    training_sizes: tuple[float, ...]
-    n_probes: dict[float, int]
-    backtest: TrainingBacktest
+    training_sizes: tuple[Any, ...]
+    n_probes: dict[Any, int]
+    backtest: TrainingBacktest | None
     warnings: tuple[str, ...] = ()
     metric: Metric = ACCURACY
+    confidence: float = 0.9
+    error: CurveError | None = None
+    measured: Mapping[Any, tuple[Ints, Floats]] = field(default_factory=dict)
+    why_no_intervals: str = ""
 
     @property
     def n_classes(self) -> int:
@@ -385,7 +356,7 @@ class TrainingForecast:
         """Return the metric among k classes: observed where measured, else from the fitted law.
 
         The pilots' own training sizes are measured, up to their number of classes. `k` and
-        `training_size` broadcast.
+        `training_size` broadcast. A mapping from size to share asks about unequal sizes.
         """
         return self._value(k, training_size, self.metric)
 
@@ -396,6 +367,24 @@ class TrainingForecast:
     def limit(self, k: Any) -> Floats:
         """Return the metric among k classes that no amount of training would pass."""
         return self.law.value(k, math.inf, self.metric)
+
+    def interval(self, k: Any, training_size: Any) -> tuple[Floats, Floats] | None:
+        """Return limits of the expected metric among k classes, as `value` takes them.
+
+        None where nothing is known of the error.
+        """
+        if self.error is None:
+            return None
+        if isinstance(training_size, Mapping | TrainingSizes):
+            return self._limits(validation.class_counts(k), _sizes(training_size))
+        counts, sizes = np.broadcast_arrays(
+            validation.class_counts(k), _training_sizes(training_size)
+        )
+        limits = np.empty((2, *counts.shape))
+        for size in np.unique(sizes):
+            here = sizes == size
+            limits[:, here] = self._limits(counts[here], TrainingSizes.equal(float(size)))
+        return limits[0], limits[1]
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -409,12 +398,14 @@ class TrainingForecast:
             "schema": SCHEMA,
             "metric": self.metric.name,
             "n_classes": self.n_classes,
+            "confidence": self.confidence,
             "n_probes": [
-                {"training_size": size, "probes": count} for size, count in self.n_probes.items()
+                {"training_size": _mean(size), "probes": count}
+                for size, count in self.n_probes.items()
             ],
             "model": asdict(self.law),
             "values": [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()],
-            "backtest": asdict(self.backtest),
+            "backtest": None if self.backtest is None else asdict(self.backtest),
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
         }
@@ -431,8 +422,7 @@ class TrainingForecast:
         """Return the answer in words."""
         lines = [
             f"At {counted(k, 'class')} and training size {_written(size)}: "
-            + self.metric.write(float(self.value(k, size)))
-            + (" (measured)." if self._is_measured(k, size) else ".")
+            f"{self.metric.write(float(self.value(k, size)))}{self._aside(k, size)}."
             for size in self.training_sizes
             for k in self.classes
         ]
@@ -443,10 +433,14 @@ class TrainingForecast:
             for k in self.classes[-1:]
         ]
         test = self.backtest
-        lines.append(
-            f"Back-test: size {_written(test.training_size)} forecast from smaller ones was off by "
-            f"at most {points(test.worst)} among up to {counted(self.n_classes, 'class')}."
-        )
+        if test is not None:
+            lines.append(
+                f"Back-test: size {_written(test.training_size)} forecast from smaller ones was "
+                f"off by at most {points(test.worst)} among up to "
+                f"{counted(self.n_classes, 'class')}."
+            )
+        if self.error is None:
+            lines.append(f"No intervals: {self.why_no_intervals}.")
         return lines
 
     def __repr__(self) -> str:
@@ -462,26 +456,70 @@ class TrainingForecast:
         return as_html(repr(self))
 
     def _value(self, k: Any, training_size: Any, metric: Metric) -> Floats:
+        if isinstance(training_size, Mapping | TrainingSizes):
+            return self._value_of(validation.class_counts(k), _sizes(training_size), metric)
         counts, sizes = np.broadcast_arrays(
             validation.class_counts(k), _training_sizes(training_size)
         )
-        values = self.law.value(counts, sizes, metric)
-        for size, curve in self.observed.items():
-            known = (sizes == size) & (counts <= self.n_classes)
-            if known.any():
-                values[known] = curve.value(counts[known], metric)
+        values = np.empty(counts.shape)
+        for size in np.unique(sizes):
+            here = sizes == size
+            values[here] = self._value_of(counts[here], TrainingSizes.equal(float(size)), metric)
         return values
 
-    def _is_measured(self, k: int, size: float) -> bool:
+    def _value_of(self, counts: Floats, sizes: TrainingSizes, metric: Metric) -> Floats:
+        """Return the metric for one kind of set: observed where measured, else from the law."""
+        values = self.law.mixed_value(counts, sizes, metric)
+        curve = self.observed.get(_key(sizes))
+        if curve is None:
+            return values
+        known = counts <= self.n_classes
+        inside = curve.value(np.where(known, counts, 2), metric)
+        return np.asarray(np.where(known, inside, values))
+
+    def _limits(self, counts: Floats, sizes: TrainingSizes) -> tuple[Floats, Floats]:
+        """Return limits that are symmetric where errors are: see `uncertainty.error_model`."""
+        assert self.error is not None
+        values = self._value_of(counts, sizes, self.metric)
+        errors, half = self.error(counts, sizes, self.metric), np.full(counts.shape, EDGE)
+        freedom = np.full(counts.shape, float(self.error.freedom))
+        if _key(sizes) in self.measured:
+            known = counts <= self.n_classes
+            inside, measured = self.measured[_key(sizes)]
+            errors = np.where(known, np.interp(np.log(counts), np.log(inside), measured), errors)
+            freedom = np.where(known, max(self.n_classes - 1, FREEDOM), freedom)
+            half = np.where(known, 0.5 / self.n_probes[_key(sizes)], half)
+        middle = logit(np.clip(values, half, 1 - half))
+        reach = stdtrit(freedom, (1 + self.confidence) / 2) * errors * slope(middle)
+        lower, upper = (expit(inverse_cloglog(cloglog(middle) + side * reach)) for side in (-1, 1))
+        # With every probe right (or wrong) nothing speaks against one (or nought).
+        lower = np.where(values <= half, 0.0, np.minimum(lower, values))
+        upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))
+        certain = counts <= self.metric.certain
+        return np.where(certain, 1.0, lower), np.where(certain, 1.0, upper)
+
+    def _aside(self, k: int, size: Any) -> str:
+        """Return what is said of a value in brackets."""
+        limits = self.interval(k, size)
+        aside = ["measured"] if self._is_measured(k, size) else []
+        if limits is not None:
+            ends = self.metric.write_range(float(limits[0]), float(limits[1]))
+            aside.append(f"{percent(self.confidence)} interval {ends}")
+        return f" ({', '.join(aside)})" if aside else ""
+
+    def _is_measured(self, k: int, size: Any) -> bool:
         return size in self.observed and k <= self.n_classes
 
-    def _rows(self) -> list[tuple[float, int, float, str]]:
-        counts = sorted({self.n_classes, *self.classes})
-        rows = []
-        for size in sorted({*self.observed, *self.training_sizes}):
-            for k, value in zip(counts, self.value(counts, size), strict=True):
+    def _rows(self) -> list[tuple[Any, ...]]:
+        counts = np.array(sorted({self.n_classes, *self.classes}))
+        rows: list[tuple[Any, ...]] = []
+        for size in sorted({*self.observed, *self.training_sizes}, key=_in_order):
+            values, limits = self.value(counts, size), self.interval(counts, size)
+            ends = [[None] * len(counts)] * 2 if limits is None else [e.tolist() for e in limits]
+            for k, value, lower, upper in zip(counts.tolist(), values.tolist(), *ends, strict=True):
                 region = OBSERVED if self._is_measured(k, size) else FORECAST
-                rows.append((size, k, float(value), region))
+                unequal = isinstance(size, TrainingSizes)
+                rows.append((_mean(size), unequal, k, value, lower, upper, region))
         return rows
 
     def _gap(self) -> Check | None:
@@ -489,12 +527,13 @@ class TrainingForecast:
         gaps = {}
         for size, curve in self.observed.items():
             lower, upper = (float(bound) for bound in curve.bounds(k, metric))
-            fitted = float(self.law.value(k, size, metric))
+            fitted = float(self.law.mixed_value(k, _sizes(size), metric))
             gaps[size] = max(lower - fitted, fitted - upper, 0.0)
         size = max(gaps, key=lambda r: gaps[r])
         if gaps[size] <= GAP:
             return None
-        at_fit, measured = self.law.value(k, size, metric), self.observed[size].value(k, metric)
+        at_fit = self.law.mixed_value(k, _sizes(size), metric)
+        measured = self.observed[size].value(k, metric)
         return finding(
             "HC010",
             f"at {k:,} classes and training size {_written(size)} the fitted learning curve gives "
@@ -512,7 +551,7 @@ class TrainingForecast:
         )
 
     def _failed_backtest(self) -> Check | None:
-        if self.backtest.worst <= DOUBTFUL:
+        if self.backtest is None or self.backtest.worst <= DOUBTFUL:
             return None
         return finding(
             "HC018",
@@ -521,24 +560,123 @@ class TrainingForecast:
         )
 
 
-def _checked_pilots(pilots: Mapping[Any, Pilot]) -> dict[float, Pilot]:
+def _checked_pilots(pilots: Any) -> list[TrainedPilot]:
     """Return the pilots by ascending training size, refused unless they fit together."""
-    if not isinstance(pilots, Mapping) or not all(isinstance(p, Pilot) for p in pilots.values()):
-        raise ParameterError("pilots must map each training size to the Pilot measured there.")
-    if len(pilots) < LEAST_SIZES:
+    pairs = list(pilots.items() if isinstance(pilots, Mapping) else _pairs(pilots))
+    if not all(isinstance(pilot, Pilot) for _, pilot in pairs):
+        raise ParameterError(
+            "pilots must map each training size to the Pilot measured there, or be pairs of sizes "
+            "and Pilot."
+        )
+    trained = sorted((_trained(*pair) for pair in pairs), key=lambda each: _in_order(each.sizes))
+    if len({each.sizes for each in trained}) < len(trained):
+        raise DataError("two pilots have the same training size; give every size once.")
+    sizes = {group for each in trained for group in each.groups()}
+    if len(sizes) < LEAST_SIZES:
         raise DataError(
-            f"{counted(len(pilots), 'training size')} cannot show how accuracy grows with "
+            f"{counted(len(sizes), 'training size')} cannot show how accuracy grows with "
             f"training; measure the pilot at {LEAST_SIZES} or more."
         )
-    sizes = _training_sizes(list(pilots))
-    by_size = {_plain(r): p for r, p in zip(sizes, pilots.values(), strict=True)}
-    if len(by_size) < len(pilots):
-        raise DataError("two pilots have the same training size; give every size once.")
-    ordered = {size: by_size[size] for size in sorted(by_size)}
-    first, *others = ordered.values()
-    for other in others:
-        _refuse_unlike(first, other)
-    return ordered
+    for other in trained[1:]:
+        _refuse_unlike(trained[0].pilot, other.pilot)
+    return trained
+
+
+def _pairs(pilots: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of sizes and pilot."""
+    try:
+        return [(sizes, pilot) for sizes, pilot in pilots]
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "pilots must map each training size to the Pilot measured there, or be pairs of sizes "
+            "and Pilot."
+        ) from None
+
+
+def _trained(sizes: Any, pilot: Pilot) -> TrainedPilot:
+    """Return a pilot with the training size of each of its classes."""
+    names = pilot.class_names.tolist()
+    if isinstance(sizes, Mapping):
+        missing = [name for name in names if name not in sizes]
+        if missing:
+            raise DataError(
+                f"{share_of(len(missing), len(names), 'classes', 'have')} no training size "
+                f"(first: {missing[0]}); give one for each class."
+            )
+        sizes = [sizes[name] for name in names]
+    by_class = np.atleast_1d(_training_sizes(sizes))
+    if np.ndim(sizes) > 0 and (pilot.labels is None or len(names) < pilot.n_classes):
+        raise DataError(
+            "unequal training sizes need a pilot that names all its classes; make it from scores "
+            "or embeddings."
+        )
+    if by_class.shape not in ((1,), (len(names),)):
+        raise DataError(
+            f"{counted(by_class.size, 'training size')} given for a pilot of "
+            f"{counted(len(names), 'class')}; give one for each class, or one for all."
+        )
+    return TrainedPilot(pilot, TrainingSizes.of(by_class), by_class)
+
+
+@doing("Leaving out groups of classes")
+def _steps(
+    trained: Sequence[TrainedPilot], fits: Sequence[Sequence[PilotFit]], random_state: int
+) -> Floats | str:
+    """Return the step of each fit (column) without each group (row), or why there are none."""
+    n_classes = trained[0].pilot.n_classes
+    seed = validation.whole_number(random_state, "random_state", 0)
+    if n_classes // 2 < LEAST_HALF:
+        return f"{counted(n_classes, 'class')} say too little about others"
+    if not all(each.pilot.knows_rivals for each in trained):
+        return "a pilot holds only counts, which do not say who beats whom"
+    try:
+        whole = [SharedRivals(each.pilot).pilot for each in trained]
+    except UnsupportedError as error:
+        return str(error).removesuffix(".")
+    names = np.random.default_rng(seed).permutation(np.sort(trained[0].pilot.class_names))
+    parts = (np.delete(names, group) for group in np.array_split(np.arange(n_classes), GROUPS))
+    with silence():
+        rows = [
+            np.concatenate(
+                [
+                    _steps_to(each, of_pilot, pilot.subset(part))
+                    for each, of_pilot, pilot in zip(trained, fits, whole, strict=True)
+                ]
+            )
+            for part in parts
+            if len(part) < n_classes
+        ]
+    return np.array(rows)
+
+
+def _steps_to(trained: TrainedPilot, fits: Sequence[PilotFit], half: Pilot) -> Floats:
+    """Return the step of each fit to a part of the classes; none where that has no probe of it."""
+    parts = [trained.probes_of(half, fit.own) for fit in fits]
+    return np.array(
+        [
+            np.zeros(2) if part is None else fit.step(part)
+            for fit, part in zip(fits, parts, strict=True)
+        ]
+    )
+
+
+def _counted_once(pilot: Pilot, metric: Metric) -> float:
+    """Return the share of a jackknife's variance that is left when pairs are left out, too.
+
+    A jackknife counts twice what two classes make together, as true class and rival. By how much
+    is known of what was measured just below K (`headcount.uncertainty.jackknife`).
+    """
+    excess = MetricJackknife(pilot, metric).excess(np.array([pilot.n_classes - 1]))
+    return 1 / (1 + float(excess[0]))
+
+
+def _measured(pilot: Pilot, metric: Metric) -> tuple[Ints, Floats]:
+    """Return numbers of classes up to K, and the standard errors of what was measured there."""
+    first = min(metric.certain + 1, pilot.n_classes)
+    counts = np.unique(np.geomspace(first, pilot.n_classes, INSIDE).round().astype(np.int64))
+    curve = observe(pilot)
+    error, _ = standard_error(pilot, curve, counts, metric)
+    return counts, log_odds_error(pilot, curve, counts, error, metric)
 
 
 def _refuse_unlike(first: Pilot, other: Pilot) -> None:
@@ -555,6 +693,11 @@ def _refuse_unlike(first: Pilot, other: Pilot) -> None:
             f"{share_of(len(mine - theirs), first.n_classes, 'classes', 'differ')} between the "
             f"pilots (first: {min(mine - theirs)}); measure all training sizes on the same classes."
         )
+    refuse_other_settings(first, other)
+
+
+def refuse_other_settings(first: Pilot, other: Pilot) -> None:
+    """Refuse two pilots whose values do not mean the same."""
     for setting in ("average", "tie_rule"):
         if getattr(first, setting) != getattr(other, setting):
             raise DataError(f"the pilots differ in {setting}; make them all with the same.")
@@ -570,20 +713,70 @@ def _training_sizes(values: Any) -> Floats:
     return sizes
 
 
+def _asked_sizes(training_size: Any) -> tuple[Any, ...]:
+    """Return the training sizes asked about, ascending, those of unequal sets by their mean."""
+    several = isinstance(training_size, Sequence) and not isinstance(training_size, str)
+    items = training_size if several else [training_size]
+    if not any(isinstance(item, Mapping) for item in items):
+        items = np.unique(_training_sizes(training_size)).tolist()
+    if len(items) == 0:
+        raise ParameterError("give at least one training size.")
+    return tuple(sorted({_key(_sizes(item)) for item in items}, key=_in_order))
+
+
+def _sizes(size: Any) -> TrainingSizes:
+    """Return the sizes of a set: all alike, or a mapping from size to share of the classes."""
+    if isinstance(size, TrainingSizes):
+        return size
+    if not isinstance(size, Mapping):
+        return TrainingSizes.equal(float(_training_sizes(size)))
+    shares = np.asarray(list(size.values()), dtype=np.float64)
+    if len(shares) == 0 or not ((shares > 0) & np.isfinite(shares)).all():
+        raise ParameterError(
+            "unequal training sizes must map each size to a share of the classes above 0, such as "
+            "{5: 0.8, 100: 0.2}."
+        )
+    values = _training_sizes(list(size))
+    order = np.argsort(values)
+    return TrainingSizes(
+        tuple(values[order].tolist()), tuple((shares[order] / shares.sum()).tolist())
+    )
+
+
+def _key(sizes: TrainingSizes) -> float | TrainingSizes:
+    """Return the one size of a set, or all if they are unequal."""
+    return _plain(sizes.values[0]) if len(sizes.values) == 1 else sizes
+
+
+def _mean(size: float | TrainingSizes) -> float:
+    return size if not isinstance(size, TrainingSizes) else _plain(size.mean)
+
+
+def _in_order(size: float | TrainingSizes) -> tuple[float, tuple[float, ...]]:
+    """Return what puts sizes in order: by their mean, equal ones first."""
+    sizes = _sizes(size)
+    return sizes.mean, sizes.values
+
+
 def _plain(size: float) -> float:
     """Return a whole size as an integer, so that it reads well."""
     return int(size) if size == int(size) else float(size)
 
 
-def _written(size: float) -> str:
+def _written(size: float | TrainingSizes) -> str:
     """Return a size as text: whole ones in full, others to six digits."""
+    if isinstance(size, TrainingSizes):
+        ends = " to ".join(_written(value) for value in (size.values[0], size.values[-1]))
+        return f"{ends} (mean {_written(size.mean)})"
     return f"{int(size):,}" if size == int(size) and size < 1e15 else f"{size:g}"
 
 
-def _warn_if_far_training(pilots: dict[float, Pilot], sizes: Floats) -> None:
-    least, most = min(pilots), max(pilots)
-    if sizes.max() > FAR_TRAINING * most or sizes.min() < least / FAR_TRAINING:
-        beyond = sizes.max() if sizes.max() > FAR_TRAINING * most else sizes.min()
+def _warn_if_far_training(trained: Sequence[TrainedPilot], sizes: Sequence[Any]) -> None:
+    measured = [value for each in trained for value in each.sizes.values]
+    asked = [value for size in sizes for value in _sizes(size).values]
+    least, most = min(measured), max(measured)
+    if max(asked) > FAR_TRAINING * most or min(asked) < least / FAR_TRAINING:
+        beyond = max(asked) if max(asked) > FAR_TRAINING * most else min(asked)
         warn(
             f"training size {_written(beyond)} lies far from those measured ({_written(least)} to "
             f"{_written(most)}); a pilot nearer to it is needed to be sure.",

@@ -39,7 +39,10 @@ def run_command(line: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, env=wide, check=True).stdout
 
 
-@pytest.mark.parametrize("page", ["quickstart.md", "concepts.md", "mix.md", "own-method.md"])
+PAGES = ["quickstart.md", "concepts.md", "mix.md", "own-method.md", "training.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
