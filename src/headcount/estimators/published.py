@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from headcount.curves.observed import Observed, observe
 from headcount.errors import UnsupportedError
 from headcount.estimators.base import Extrapolator, warn_if_one_sided
-from headcount.estimators.shared.bases import SplineBasis, knots
+from headcount.estimators.shared.bases import truncated_moment
 from headcount.estimators.shared.curve_fit import chosen_counts, non_negative
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
@@ -68,17 +68,7 @@ class _ErrorRegression(Extrapolator):
         return np.asarray(fit[0], dtype=np.float64)
 
 
-class _UniformSplines(_ErrorRegression):
-    """D(u) a sum of linear splines whose knots are equally far apart."""
-
-    n_knots: ClassVar[int]
-
-    def _terms(self, k: Floats) -> Floats:
-        basis = SplineBasis(knots("uniform", self.n_knots, 2, 2))
-        return np.asarray(1 - basis.accuracy(k))
-
-
-class PositiveSplines004(_UniformSplines):
+class PositiveSplines004(_ErrorRegression):
     r"""POS of paper 004: 1,000 linear splines, non-negative, with D(1) left free.
 
     .. math:: D(u) = \sum_{\ell=1}^{1000} \beta_\ell \, [u - \ell/1001]_+ ,
@@ -110,14 +100,16 @@ class PositiveSplines004(_UniformSplines):
 
     alias = "pos-004"
     about = f"POS {_TABLE_1}: 1,000 linear splines, non-negative, D(1) free"
-    n_knots = 1000
     fewest_classes = 2
+
+    def _terms(self, k: Floats) -> Floats:
+        return _uniform_splines(k, 1000)
 
     def _solve(self, terms: Floats, error: Floats, weights: Floats) -> Floats:
         return non_negative(terms, error, weights)
 
 
-class FiveSplines004(_UniformSplines):
+class FiveSplines004(_ErrorRegression):
     r"""p(5) of paper 004: five linear splines without any constraint.
 
     .. math:: D(u) = \sum_{\ell=1}^{5} \beta_\ell \, [u - \ell/6]_+
@@ -147,8 +139,10 @@ class FiveSplines004(_UniformSplines):
 
     alias = "p5-004"
     about = f"p(5) {_TABLE_1}: five linear splines, unconstrained"
-    n_knots = 5
     fewest_classes = 6
+
+    def _terms(self, k: Floats) -> Floats:
+        return _uniform_splines(k, 5)
 
 
 class LogRegression004(_ErrorRegression):
@@ -255,6 +249,12 @@ class Exponentials003(Extrapolator):
 
     def _decay(self, k: Floats) -> Floats:
         return np.asarray(np.exp(-np.outer(k - 1, self._KAPPA)))
+
+
+def _uniform_splines(k: Floats, n_knots: int) -> Floats:
+    """Error among k classes under each linear spline of equally distant knots, one at u = 1."""
+    distances = np.arange(n_knots, 0, -1) / (n_knots + 1)
+    return truncated_moment(distances, k[:, None], 1)
 
 
 def average_rank_curve(pilot: Pilot, k: Floats) -> Floats:
