@@ -1,3 +1,4 @@
+import doctest
 import warnings
 from pathlib import Path
 
@@ -472,3 +473,9 @@ def test_ties_and_orders_do_not_matter():
 def test_bad_options_are_refused(options, words):
     with pytest.raises(ParameterError, match=words):
         Pseudolikelihood(**options).fit(near_perfect())
+
+
+def test_the_page_on_flatness_says_what_comes_out():
+    page = Path(__file__).parents[2] / "docs" / "pseudolikelihood.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert failed == 0 and tried == 7
