@@ -106,10 +106,9 @@ def telugu(
     with terminal.progress("Running telugu"):
         results = experiment.telugu(folder, settings, methods=wanted)
         paths = results.write(settings.output, experiment.draw)
-    columns = ["source", "classifier", "method", "from", "measured", "forecast", "truth", "error"]
-    names = [
-        "source", "classifier", "method", "pilot_classes", "measured", "forecast", "truth", "error",
-    ]  # fmt: skip
+    shared = ["measured", "forecast", "least", "greatest", "truth", "error"]
+    columns = ["source", "classifier", "method", "from", *shared]
+    names = ["source", "classifier", "method", "pilot_classes", *shared]
     show(results, columns, names, paths, 3)
 
 

@@ -371,7 +371,7 @@ def test_methods_that_are_listed_can_be_asked_for(pilot, answer):
     lines = answer("methods").splitlines()
     names = {re.match(r"[\w-]+", line)[0] for line in lines if not line.startswith(" ")}
     assert names == set(METHODS)
-    for name in ("exponential", "polynomial"):  # one with a law, one without
+    for name in ("exponential", "exp-004"):  # one with a law, one without
         options = ["--classes", 50, "--method", name, "--no-intervals", "--json"]
         assert read_json(answer("forecast", pilot, *options))["method"] == name
 

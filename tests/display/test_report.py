@@ -458,7 +458,14 @@ def test_backtest_writes_a_report(run, files, tmp_path):
 
 def test_of_many_backtests_the_best_five_are_shown_at_first(tmp_path):
     pilot = report_pages.make_pilot()
-    quick = ("no-change", "pooled-fmr", "log-linear", "exponential", "probit-normal", "polynomial")
+    quick = (
+        "no-change",
+        "pooled-fmr",
+        "log-linear",
+        "exponential",
+        "probit-normal",
+        "high-dimensional",
+    )
     tests = [headcount.backtest(pilot, method=alias, repeats=2) for alias in quick]
     write_report(tmp_path / "out.html", tests, pilot=pilot)
     boxes = [held for tag, held in Text((tmp_path / "out.html").read_text()).tags if tag == "input"]

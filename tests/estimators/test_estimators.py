@@ -9,9 +9,10 @@ from headcount.curves.favorability import Favorability
 from headcount.estimators import METHODS, Extrapolator, resolve
 
 # No mixtures: what they draw is the moments of no law.
-EXEMPT_FROM_SHAPE = {"polynomial", "log-linear", "exponential-in-log"}
+PUBLISHED = {name for name, method in METHODS.items() if method.published}
+EXEMPT_FROM_SHAPE = {"log-linear", "exponential-in-log"} | PUBLISHED
 # Methods too stiff to follow a curve, and kde, which never looks at it.
-EXEMPT_FROM_FIT = {"no-change", "pooled-fmr", "polynomial-positive", "kde"}
+EXEMPT_FROM_FIT = {"no-change", "pooled-fmr", "kde"}
 # Trained networks: fewer iterations here, and answers to the 1e-3 that round-off grows to.
 SMALLER = {
     "cleanex": {"layers": (64, 32), "iterations": 300, "learning_rate": 1e-3, "device": "cpu"},

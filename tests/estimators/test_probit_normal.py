@@ -37,6 +37,28 @@ def integral(loss, n, mu, tau):
 
 
 @pytest.mark.parametrize("mu, tau", [(2.0, 1.0), (3.5, 0.4), (0.3, 2.5), (-1.0, 0.8)])
+def test_reversed_roc_is_the_binormal_one(mu, tau):
+    """Phi(a + b probit(u)) with a = mu / tau, b = 1 / tau, and the binormal area under it."""
+    law = probit_normal_law(mu, tau)
+    a, b = mu / tau, 1 / tau
+    u = np.array([1e-6, 0.001, 0.05, 0.3, 0.5, 0.8, 0.99])
+    # D on the nodes of the law has steps: the widest is one node's mass.
+    found = law.reversed_roc().average(u)
+    np.testing.assert_allclose(found, norm.cdf(a + b * norm.ppf(u)), atol=law.weights.max())
+    assert law.reversed_auc == pytest.approx(norm.cdf(a / np.hypot(1, b)), abs=1e-9)
+
+
+def test_fit_is_a_fitted_binormal_curve():
+    """The curve of a large simulated pilot is that of its a and b, which maximum likelihood finds."""
+    fit = ProbitNormal().fit(simulated(1.5, 0.7, 60, 20_000, seed=0))
+    a, b = fit.mu_ / fit.tau_, 1 / fit.tau_
+    assert (a, b) == pytest.approx((1.5 / 0.7, 1 / 0.7), abs=0.05)  # standard errors near 0.01
+    u = np.array([0.01, 0.1, 0.5])
+    expected = norm.cdf(a + b * norm.ppf(u))
+    np.testing.assert_allclose(fit.favorability_.reversed_roc().average(u), expected, atol=0.005)
+
+
+@pytest.mark.parametrize("mu, tau", [(2.0, 1.0), (3.5, 0.4), (0.3, 2.5), (-1.0, 0.8)])
 def test_law_has_the_moments_of_the_probit_normal(mu, tau):
     law = probit_normal_law(mu, tau)
     for k in (2, 10, 1000, 10**6):

@@ -1,10 +1,15 @@
+import doctest
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.optimize import brentq
 from scipy.stats import beta, binom
 from sklearn.base import clone
 
-from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, observe
+from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, load, observe
 from headcount.estimators.pseudolikelihood import (
     PULL,
     Pseudolikelihood,
@@ -15,6 +20,7 @@ from headcount.estimators.pseudolikelihood import (
     rows_of,
 )
 
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 ALL = ("none", "monotone", "moment", "cons")
 
 
@@ -252,6 +258,129 @@ def test_constraints_narrow_the_range():
     assert width["monotone"] < 0.7 * width["none"]
 
 
+# -- the profile -----------------------------------------------------------------------------------
+
+
+def test_profile_in_closed_form_for_two_classes():
+    """Losses of two classes fix E[U] = q alone, and 90 log q + 10 log(1 - q) may fall by `drop`."""
+    fit = Pseudolikelihood(constraints="none", nodes=2000).fit(
+        Pilot.from_losses([0] * 90 + [1] * 10, 2)
+    )
+
+    def excess(q, drop):
+        return 90 * np.log(q / 0.9) + 10 * np.log((1 - q) / 0.1) + drop
+
+    for drop in (0.1, 1, 4):
+        q = [brentq(excess, *ends, args=(drop,)) for ends in ((0.5, 0.9), (0.9, 0.9999))]
+        lower, upper = fit.profile_range([2, 3, 11], drop=drop)
+        # By Jensen E[U^(k-1)] is q^(k-1) at least, and q at most.
+        np.testing.assert_allclose(lower, q[0] ** np.array([1, 2, 10]), atol=2e-4)
+        np.testing.assert_allclose(upper, q[1], atol=2e-4)
+
+
+@pytest.mark.parametrize("constraints", ["monotone", "cons"])  # without them Clarabel gives up
+def test_profile_is_that_of_a_convex_solver(constraints):
+    cvxpy = pytest.importorskip("cvxpy")
+    pilot = Pilot.from_losses(np.repeat(np.arange(5), [60, 12, 7, 6, 15]), 8)
+    fit = Pseudolikelihood(constraints=constraints, nodes=500).fit(pilot)
+    rows, chances = rows_and_chances(fit, pilot)
+    accuracy = components(500, 7, monotone=True).accuracy(80)
+    ratios = chances / (chances @ fit.weights_)[:, None]
+    for drop in (0.3, 2.0):
+        lower, upper = fit.profile_range(80, drop=drop)
+        for found, sign in ((lower, 1), (upper, -1)):
+            g = cvxpy.Variable(500, nonneg=True)
+            demands = [cvxpy.sum(g) == 1, rows.weights @ cvxpy.log(ratios @ g) >= -drop / 100]
+            if constraints == "cons":
+                demands.append(ratios[0] @ g == 1)
+            problem = cvxpy.Problem(cvxpy.Minimize(sign * accuracy @ g), demands)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it finds itself less exact than asked for
+                expected = sign * problem.solve(cvxpy.CLARABEL)
+            assert float(found) == pytest.approx(expected, abs=3e-4)
+
+
+def test_profile_holds_every_law_that_is_nearly_as_likely():
+    """Random laws on the way from the estimate: all inside, and some close to the ends."""
+    pilot = Pilot.from_losses([0] * 80 + [1] * 10 + [2] * 5 + [4] * 5, 20)
+    fit = Pseudolikelihood(constraints="none", nodes=500).fit(pilot)
+    rows, chances = rows_and_chances(fit, pilot)
+    mixed = components(500, 19, False)
+    accuracy, found = mixed.accuracy(100), []
+    rng = np.random.default_rng(0)
+    for law in rng.dirichlet(np.full(500, 0.01), 3000):
+        for step in np.geomspace(0.001, 1, 20):
+            g = (1 - step) * fit.weights_ + step * law
+            if 100 * rows.weights @ np.log((chances @ g) / (chances @ fit.weights_)) >= -1:
+                found.append(accuracy @ g)
+    lower, upper = fit.profile_range(100)
+    assert lower <= min(found) and max(found) <= upper
+    assert max(found) - min(found) > 0.05
+
+
+@pytest.mark.parametrize("constraints", ALL)
+def test_profile_grows_with_the_drop_from_the_estimate(constraints):
+    fit = Pseudolikelihood(constraints=constraints, nodes=500).fit(near_perfect())
+    lower, upper = np.array(
+        [fit.profile_range(400, drop=drop) for drop in (0, 1e-300, 1e-6, 0.1, 1, 30)]
+    ).T
+    point = fit.predict(400)
+    assert (np.diff(lower) <= 1e-5).all() and (np.diff(upper) >= -1e-5).all()
+    assert (lower <= point).all() and (point <= upper).all() and (lower >= 0).all()
+    assert upper[0] - lower[0] < 0.01 and upper[-1] <= 1
+
+
+def test_profile_at_one_class_and_of_several_at_once():
+    fit = Pseudolikelihood(nodes=500).fit(near_perfect())
+    k = np.array([[1, 20], [100, 10**6]])
+    lower, upper = fit.profile_range(k)
+    assert lower.shape == upper.shape == k.shape
+    assert lower[0, 0] == upper[0, 0] == pytest.approx(1)
+    assert lower[0, 1] == pytest.approx(0.995, abs=1e-9) == upper[0, 1]  # the moment is met
+    assert (lower < upper)[1].all()
+
+
+def test_profile_of_one_sided_pilots():
+    with pytest.warns(AssumptionWarning, match="all 50 probes are right"):
+        fit = Pseudolikelihood(constraints="none", nodes=500).fit(Pilot.from_losses([0] * 50, 20))
+    lower, upper = fit.profile_range(20)
+    # 50 log A >= -1; the law that is worst at 20 classes beyond has A there as well
+    assert lower == pytest.approx(np.exp(-1 / 50), abs=1e-3) and upper == pytest.approx(1, abs=1e-6)
+
+
+def test_probes_of_which_nothing_is_known_do_not_count_in_the_profile():
+    losses = [0] * 80 + [1] * 10 + [2] * 5 + [4] * 5
+    fit = Pseudolikelihood(nodes=500).fit(Pilot.from_losses(losses, 20))
+    more = Pilot.from_losses(losses + [0] * 100, 20, censored=[False] * 100 + [True] * 100)
+    again = Pseudolikelihood(nodes=500).fit(more)
+    found, expected = again.profile_range(100), fit.profile_range(100)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("drop", [-1, np.inf, np.nan])
+def test_drops_that_are_none_are_refused(drop):
+    with pytest.raises(ParameterError, match="drop must be 0 or more"):
+        Pseudolikelihood(nodes=500).fit(near_perfect()).profile_range(100, drop=drop)
+
+
+@pytest.mark.skipif(not (SHARED / "telugu_paper_svm_20.npz").exists(), reason="no Telugu files")
+@pytest.mark.parametrize(
+    "classifier, printed, ends", [
+        ("logistic", 0.721, (0.4848, 0.8427)), ("svm", 0.575, (0.2953, 0.7309)),
+    ]
+)  # fmt: skip
+def test_con_of_003_is_flat(classifier, printed, ends):
+    """Its numbers are no maximisers, yet well within one unit of the maximum."""
+    fit = Pseudolikelihood().fit(load(SHARED / f"telugu_paper_{classifier}_20.npz"))
+    np.testing.assert_allclose(fit.profile_range(400), ends, atol=2e-4)
+    assert abs(fit.predict(400) - printed) > 0.05
+    lower, upper = fit.profile_range(400, drop=0.25)
+    assert lower < printed < upper
+
+
+# -- edges -----------------------------------------------------------------------------------------
+
+
 def test_censored_probes_inform_the_fit():
     """Cutting lists at depth 5 must change little; dropping the cut probes would flatter it."""
     whole = simulated(12, 1, 100, 5000, seed=8)
@@ -344,3 +473,9 @@ def test_ties_and_orders_do_not_matter():
 def test_bad_options_are_refused(options, words):
     with pytest.raises(ParameterError, match=words):
         Pseudolikelihood(**options).fit(near_perfect())
+
+
+def test_the_page_on_flatness_says_what_comes_out():
+    page = Path(__file__).parents[2] / "docs" / "pseudolikelihood.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert failed == 0 and tried == 7

@@ -245,7 +245,7 @@ def methods_in(found):
             yield from methods_in(value)
 
 
-@pytest.mark.parametrize("method", ["polynomial:degree=3", "mine:Straight:slope=0.2"])
+@pytest.mark.parametrize("method", ["exp-003:as_printed=True", "mine:Straight:slope=0.2"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_options_and_own_classes(command, method, pilot, own_modules, run):
     others = [pilot] if command == "compare" else []

@@ -6,7 +6,8 @@ from sklearn.covariance import ledoit_wolf
 from bench_tools import AsMeasured, Lacking, lasting, scores_and_labels
 from experiments.papers import classifiers, learners, telugu
 from experiments.runner import seed_for
-from headcount import DataError, ParameterError
+from headcount import DataError, ParameterError, load
+from headcount.estimators import NoChange, Pseudolikelihood
 
 # -- Telugu ----------------------------------------------------------------------------------------
 
@@ -35,11 +36,37 @@ def test_telugu_sets_forecasts_beside_the_printed_ones(folder, settings):
     assert ours["knn_n45", "as-measured"]["error"] is None
     assert ours["svm", "lacking"]["forecast"] is None
     assert "convex" in ours["svm", "lacking"]["why_refused"]
-    assert telugu.CAUTION in results.about
     results.write(settings.output, telugu.draw)
     again = telugu.telugu(folder, settings, methods=some)
     assert again.run["tasks_resumed"] == 3
     assert lasting(again) == lasting(results)
+
+
+def test_telugu_files_of_the_papers_meet_their_truth(folder, settings):
+    for name in ("paper_svm", "paper_knn"):
+        (folder / f"telugu_{name}_20.npz").write_bytes((folder / "telugu_svm_20.npz").read_bytes())
+    found = {f.classifier: f.truth for f in telugu.score_files(folder) if f.n_classes == 20}
+    # epsilon = 0.002 of 400 x 50 training points are 40 votes
+    assert found == {"svm": 0.5, "paper_svm": 0.5, "paper_knn": 0.6}
+
+
+def test_telugu_shows_how_far_the_profile_reaches(folder, settings):
+    method = Pseudolikelihood(nodes=500)
+    results = telugu.telugu(folder, settings, methods={"p": method, "none": NoChange()})
+    ours = {(r["classifier"], r["method"]): r for r in results.rows if r["source"] == "headcount"}
+    row = ours["svm", "p"]
+    pilot = load(folder / "telugu_svm_20.npz")
+    ends = np.array(method.fit(pilot).profile_range(telugu.CLASSES))
+    np.testing.assert_allclose([row["least"], row["greatest"]], ends, atol=1e-6)
+    assert row["least"] < row["forecast"] < row["greatest"]
+    assert ours["svm", "none"]["least"] is None
+    results.write(settings.output, telugu.draw)
+
+
+def test_usual_methods_of_telugu_are_the_usual_ones_and_the_published():
+    names = set(telugu.usual_methods())
+    assert {"pos-004", "p5-004", "exp-004", "exp-003", "exp-003:as_printed=True"} < names
+    assert {"auto", "kde", "kde:bandwidth=bcv"} < names
 
 
 def test_printed_numbers_are_the_papers(folder, settings):

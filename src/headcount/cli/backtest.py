@@ -50,7 +50,8 @@ def backtest(
     method: Annotated[
         str,
         typer.Option(
-            help="As for forecast, but one or several; all means all that are not slow.",
+            help="As for forecast, but one or several; all leaves out slow ones and those "
+            "that only repeat a paper's table.",
             metavar="auto|all|NAME,NAME,...",
         ),
     ] = "auto",

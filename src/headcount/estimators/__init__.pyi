@@ -12,10 +12,12 @@ from headcount.estimators.cleanex.fast import CleaneXFast as CleaneXFast
 from headcount.estimators.exponential import Exponential as Exponential
 from headcount.estimators.high_dimensional import HighDimensional as HighDimensional
 from headcount.estimators.kde import Kde as Kde
-from headcount.estimators.polynomial import Polynomial as Polynomial
-from headcount.estimators.polynomial import PolynomialPositive as PolynomialPositive
 from headcount.estimators.probit_normal import ProbitNormal as ProbitNormal
 from headcount.estimators.pseudolikelihood import Pseudolikelihood as Pseudolikelihood
+from headcount.estimators.published import Exponentials003 as Exponentials003
+from headcount.estimators.published import FiveSplines004 as FiveSplines004
+from headcount.estimators.published import LogRegression004 as LogRegression004
+from headcount.estimators.published import PositiveSplines004 as PositiveSplines004
 from headcount.estimators.registry import METHODS as METHODS
 from headcount.estimators.registry import resolve as resolve
 from headcount.estimators.regression import Regression as Regression

@@ -38,6 +38,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         Whether a method that needs only losses looks at scores where there are any.
     slow : bool
         Whether a fit takes so long that experiments leave it out unless it is asked for.
+    published : bool
+        Whether it repeats what a paper printed, slips and all; left out unless asked for by name.
     about, cost, advice : str
         One phrase each for `headcount methods`: what it does, what it costs, when to use it.
     note_ : str
@@ -53,6 +55,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     takes_censored: ClassVar[bool] = False
     uses_scores: ClassVar[bool] = False
     slow: ClassVar[bool] = False
+    published: ClassVar[bool] = False
     about: ClassVar[str]
     cost: ClassVar[str]
     advice: ClassVar[str]

@@ -33,6 +33,9 @@ class ProbitNormal(Extrapolator):
     Half a probe that is right and half a probe that is not keep mu finite where every probe is
     right or every one is wrong.
 
+    Its reversed ROC is the binormal one, :math:`\Phi(a + b \Phi^{-1}(u))` with a = mu / tau and
+    b = 1 / tau, so that this is the binormal model of ROC analysis for classes.
+
     Parameters
     ----------
     prior_classes : float
@@ -46,7 +49,8 @@ class ProbitNormal(Extrapolator):
 
     References
     ----------
-    *How many faces can be recognized?* (2016), §4.3, for the limit tau = 1.
+    *How many faces can be recognized?* (2016), §4.3, for the limit tau = 1; Slavutsky and Benjamini
+    (2021), §1, for methods of ROC analysis applied to the reversed ROC.
 
     Examples
     --------

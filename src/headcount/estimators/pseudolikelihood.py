@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from sklearn.utils.validation import check_is_fitted
 
 from headcount.curves.favorability import Favorability
@@ -20,6 +19,7 @@ from headcount.errors import (
     warn,
 )
 from headcount.estimators.base import Extrapolator
+from headcount.estimators.shared.nearby_laws import AlikeLaws, NearbyLaws
 from headcount.estimators.shared.nonparametric_likelihood import (
     Rows,
     components,
@@ -37,13 +37,6 @@ CONSTRAINTS = ("none", "monotone", "moment", "cons")
 SOLVERS = ("em", "convex")
 FEWEST, MOST = 500, 10_000
 PULL = 1e-6
-_ATTEMPTS: tuple[tuple[Literal["highs", "highs-ipm"], float], ...] = (
-    ("highs", 1e-8),
-    ("highs", 1e-7),
-    ("highs", 1e-9),
-    ("highs-ipm", 1e-7),
-    ("highs-ipm", 1e-9),
-)
 
 
 class Pseudolikelihood(Extrapolator):
@@ -140,6 +133,7 @@ class Pseudolikelihood(Extrapolator):
         self.components_, self.weights_ = mixed.ends, weights
         self.gap_ = gap(chances, rows.weights, weights, fixed)
         self._rows, self._mixed, self._fixed_row = rows, mixed, fixed
+        self._n_informed = int((~pilot.censored | (pilot.losses > 0)).sum())
         return Favorability(*mixed.law(weights))
 
     def _fixed(self, rows: Rows, monotone: bool) -> int | None:
@@ -170,54 +164,59 @@ class Pseudolikelihood(Extrapolator):
             Of the shape of k.
         """
         check_is_fitted(self, "favorability_")
+        alike = AlikeLaws(self._mixed.chances(self._rows), self.weights_, PULL, self._fixed_row)
+        return self._bounds(k, alike)
+
+    def profile_range(self, k: Any, *, drop: float = 1.0) -> tuple[Floats, Floats]:
+        """Smallest and largest accuracy among k classes that are nearly as likely as the estimate.
+
+        Over all laws that meet the constraints and whose log pseudolikelihood, summed over probes,
+        is at most `drop` below the estimate's: a convex programme for each end. It shows how flat
+        the pseudolikelihood is, and is no confidence interval: probes of one class, and probes that
+        share rivals, are not independent.
+
+        Parameters
+        ----------
+        k : array_like of int
+            Numbers of classes.
+        drop : float
+            How far below, zero or more: one unit makes the pilot e times less likely. Without a
+            drop the range holds laws no less likely than the estimate, which itself is `gap_` a
+            probe below the maximum at most.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Of the shape of k.
+
+        Examples
+        --------
+        >>> import headcount
+        >>> from headcount.estimators.pseudolikelihood import Pseudolikelihood
+        >>> pilot = headcount.Pilot.from_losses([0] * 80 + [1] * 10 + [2] * 5 + [4] * 5, 20)
+        >>> lower, upper = Pseudolikelihood().fit(pilot).profile_range(100)
+        >>> print(f"{lower:.2f} to {upper:.2f}")
+        0.47 to 0.74
+        """
+        check_is_fitted(self, "favorability_")
+        if not 0 <= drop < np.inf:
+            raise ParameterError(f"drop must be 0 or more, but is {drop!r}.")
+        laws = NearbyLaws(
+            self._mixed.chances(self._rows),
+            self._rows.weights,
+            self.weights_,
+            self._mixed.reference,
+            drop / max(self._n_informed, 1),
+            self.gap_,
+            self._fixed_row,
+        )
+        return self._bounds(k, laws)
+
+    def _bounds(self, k: Any, laws: AlikeLaws | NearbyLaws) -> tuple[Floats, Floats]:
         counts = validation.class_counts(k)
-        alike = _Alike(self._mixed.chances(self._rows), self.weights_, self._fixed_row)
-        bounds = [alike.bounds(self._mixed.accuracy(float(c))) for c in counts.ravel()]
+        bounds = [laws.bounds(self._mixed.accuracy(float(c))) for c in counts.ravel()]
         lower, upper = np.array(bounds).reshape(-1, 2).T
         return lower.reshape(counts.shape), upper.reshape(counts.shape)
-
-
-class _Alike:
-    """Laws that give all observed losses the chances that the estimate gives them."""
-
-    def __init__(self, chances: Floats, weights: Floats, fixed: int | None) -> None:
-        self.weights = weights
-        n_rows, n_nodes = chances.shape
-        # One unknown more for each row: how far it is off, in units of what is allowed.
-        off = PULL * np.eye(n_rows)
-        if fixed is not None:
-            off[fixed] = 0.0
-        relative = chances / (chances @ weights)[:, None]
-        mass = np.concatenate([np.ones(n_nodes), np.zeros(n_rows)])
-        self.equal = np.vstack([np.hstack([relative, off]), mass])
-        self.limits = [(0.0, None)] * n_nodes + [(-1.0, 1.0)] * n_rows
-
-    def bounds(self, accuracy: Floats) -> tuple[float, float]:
-        """Least and greatest mean of `accuracy`; the estimate is one of the laws."""
-        estimate = float(accuracy @ self.weights)
-        return (
-            min(estimate, float(accuracy @ self._least(accuracy))),
-            max(estimate, float(accuracy @ self._least(-accuracy))),
-        )
-
-    def _least(self, cost: Floats) -> Floats:
-        padded = np.concatenate([cost, np.zeros(self.equal.shape[1] - len(cost))])
-        # Neighbouring losses have all but the same chances, on which a solver may stumble.
-        for method, tolerance in _ATTEMPTS:
-            solution = linprog(
-                padded,
-                A_eq=self.equal,
-                b_eq=np.ones(len(self.equal)),
-                bounds=self.limits,
-                method=method,
-                options={
-                    "primal_feasibility_tolerance": tolerance,
-                    "dual_feasibility_tolerance": tolerance,
-                },
-            )
-            if solution.status == 0 and solution.x is not None:
-                return np.asarray(solution.x[: len(cost)])
-        raise HeadcountError("the linear programme of the identified range was not solved.")
 
 
 def _convex(

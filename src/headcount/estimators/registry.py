@@ -77,7 +77,7 @@ def resolve(method: str | Extrapolator, random_state: int | None = None) -> Extr
 
 
 def resolve_all(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
-    """Return estimators by name; all registered ones but the slow ones by default.
+    """Return estimators by name; by default all but the slow ones and the published variants.
 
     A name is what `resolve` takes, such as
     ``probit-normal:prior_classes=1``.
@@ -88,7 +88,9 @@ def resolve_all(names: Sequence[str] | None = None) -> dict[str, Extrapolator]:
     {'probit-normal:prior_classes=1': ProbitNormal(prior_classes=1)}
     """
     if names is None:
-        names = sorted(name for name, method in METHODS.items() if not method.slow)
+        names = sorted(
+            name for name, method in METHODS.items() if not (method.slow or method.published)
+        )
     if not names:
         raise ParameterError("no method is named; leave --methods out for the usual ones.")
     if len(set(names)) < len(names):
