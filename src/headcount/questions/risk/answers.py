@@ -67,7 +67,7 @@ class RiskForecast:
         Level of the intervals.
     observed : ObservedRisk
         What the pilot itself says, up to its own size.
-    fit : MixtureFit, PricedFit or PolynomialFit
+    fit : MixtureFit, PricedFit, UnconstrainedFit or PolynomialFit
         The fitted conditional cost.
     curve : Curve
         Risk against classes, with its interval.
