@@ -132,7 +132,7 @@ def test_standard_errors_follow_from_the_covariance_of_the_curve():
     np.testing.assert_allclose(
         found.standard_error(inside), standard_errors(pilot, cost, inside), rtol=1e-9
     )
-    lower, upper = found.interval(80)
+    lower, upper = found.interval(80, by="asymptotic")
     middle = (lower + upper) / 2
     assert middle == pytest.approx(found.risk(80))
     assert upper - lower == pytest.approx(2 * 1.6448536 * found.standard_error(80), rel=1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +15,9 @@ from headcount.checks import Check, finding
 from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
+from headcount.questions.risk.error_model import RiskErrorModel
 from headcount.questions.risk.observed import ObservedRisk
+from headcount.questions.risk.sets import KINDS, grown_risk, variance_factor
 from headcount.support import validation
 from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
@@ -27,6 +29,10 @@ from headcount.uncertainty.asymptotics import asymptotic_interval
 Floats = NDArray[np.float64]
 
 GAP = 0.05  # of the observed risk
+NO_ERRORS = (
+    "there are no intervals: the pilot holds only counts, or intervals were not asked for; make it "
+    "from scores and pass intervals=True."
+)
 
 
 class RiskFit(Sensitive, Protocol):
@@ -90,6 +96,7 @@ class RiskForecast:
         confidence: float,
         largest_cost: float,
         delta: DeltaMethod | None = None,
+        model: RiskErrorModel | None = None,
         warnings: tuple[str, ...] = (),
         nouns: Nouns = OURS,
     ) -> None:
@@ -103,7 +110,7 @@ class RiskForecast:
         self.largest_cost = largest_cost
         self.warnings = warnings
         self.nouns = nouns
-        self._delta = delta
+        self._delta, self._model = delta, model
         self.checks = tuple(_gap(observed, fit, 1e-9 * largest_cost))
         self.curve = self._work_out(curve_classes(self.n_classes, classes))
 
@@ -121,19 +128,81 @@ class RiskForecast:
         The standard error leaves out that the true conditional cost may not be in the basis.
         """
         if self._delta is None:
-            raise UnsupportedError(
-                "there are no intervals: the pilot holds only counts, or intervals were not asked "
-                "for; make it from scores and pass intervals=True."
-            )
+            raise UnsupportedError(NO_ERRORS)
+        if (validation.class_counts(k) > self.n_classes).any():
+            self.fit.slopes(np.zeros(0))  # refuses at once where none are known
         beyond = partial(self._delta.forecast, self.fit)
         return observed_or_forecast(k, self.n_classes, self._delta.observed, beyond)
 
-    def interval(self, k: Any, by: str = "asymptotic") -> tuple[Floats, Floats]:
-        """Interval for the expected risk among k classes, within zero and the largest cost."""
-        validation.choice(by, "by", ("asymptotic",))
-        return asymptotic_interval(
-            self.risk(k), self.standard_error(k), self.confidence, largest=self.largest_cost
-        )
+    def interval(
+        self, k: Any, kind: str = "expected", by: str | None = None
+    ) -> tuple[Floats, Floats]:
+        """Interval for the risk among k classes, within zero and the largest cost.
+
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of classes.
+        kind : {"expected", "new_set", "grown_set"}
+            What it is to hold: the expected risk, that of one new random set of k classes, or that
+            of one set that keeps the pilot's classes (k at least K), around `grown`; sets with
+            endless probes.
+        by : {"calibrated", "asymptotic"}, optional
+            Calibrated, the default where constraints hold the fit: beyond the pilot the error of
+            the shape is in it, as it was seen on simulated problems. Asymptotic: a normal interval
+            from `standard_error` alone, too narrow far beyond the pilot.
+
+        Returns
+        -------
+        lower, upper : ndarray
+        """
+        validation.choice(kind, "kind", KINDS)
+        way = ("asymptotic" if self._model is None else "calibrated") if by is None else by
+        validation.choice(way, "by", ("calibrated", "asymptotic"))
+        counts = validation.class_counts(k)
+        error = self.standard_error(counts) * np.sqrt(self._factor(counts, kind))
+        value = self.grown(counts) if kind == "grown_set" else self.risk(counts)
+        if way == "asymptotic":
+            return asymptotic_interval(value, error, self.confidence, largest=self.largest_cost)
+        if self._model is None:
+            raise UnsupportedError(
+                "calibrated intervals are known for approach='regression' only; ask for "
+                "by='asymptotic'."
+            )
+        reach = np.log(np.maximum(counts / self.n_classes, 1.0))
+        return self._model.limits(value, error, reach, self.largest_cost, self.confidence)
+
+    def grown(self, k: Any) -> Floats:
+        """Risk to expect on one set of k classes that keeps those of the pilot.
+
+        What was observed on the pilot's classes, and the forecast does not follow, stays with
+        them; see `headcount.questions.risk.sets`. Without two probes of any class it cannot be
+        told from the luck of the probes, and this is the plain forecast.
+        """
+        counts = validation.class_counts(k).astype(np.float64)
+        fit, own = self.fit, self.by_class or 0.0
+        flat = counts.ravel()
+        values = grown_risk(self.observed, fit, flat, self.n_classes, self.largest_cost, own)
+        return values.reshape(counts.shape)
+
+    @cached_property
+    def by_class(self) -> float | None:
+        """Part of the variance at the pilot's size from the choice of classes, not of probes.
+
+        None where no class has two probes, or nothing varies.
+        """
+        if self._delta is None:
+            raise UnsupportedError(NO_ERRORS)
+        total = float(self._delta.observed(np.array([float(self.n_classes)]))[0]) ** 2
+        by_probes = self._delta.probe_variance()
+        if by_probes is None or total <= 0:
+            return None
+        return max(0.0, 1 - by_probes / total)
+
+    def _factor(self, counts: Floats, kind: str) -> Floats:
+        if kind == "expected":
+            return np.ones(counts.shape)
+        return variance_factor(counts, self.n_classes, kind, self.by_class)
 
     def linear_map(self, k: Any) -> tuple[Floats, Floats, Floats | None]:
         """Return how the fitted risk at k moves with the observed curves.

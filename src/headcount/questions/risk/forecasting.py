@@ -23,6 +23,7 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.answers import RiskFit, RiskForecast
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
 from headcount.questions.risk.delta import DeltaMethod
+from headcount.questions.risk.error_model import MODEL
 from headcount.questions.risk.moments import PolynomialFit
 from headcount.questions.risk.observed import observe_risk
 from headcount.questions.risk.priors import prior_weights
@@ -167,8 +168,9 @@ def forecast_risk(
             else:
                 fit, name = measured.priced(resolve(method, random_state), rows, shape)
         warn_if_far(pilot.n_classes, asked[-1])
-    sure = intervals and pilot.has_scores and method is None
+    sure = intervals and pilot.has_scores
     delta = DeltaMethod(pilot, measured.cost, priors) if sure else None
+    learned = sure and method is None and approach == "regression"
     return RiskForecast(
         observed=measured.observed,
         fit=fit,
@@ -178,6 +180,7 @@ def forecast_risk(
         confidence=level,
         largest_cost=measured.largest,
         delta=delta,
+        model=MODEL if learned else None,
         warnings=tuple(warnings),
         nouns=pilot.nouns,
     )
