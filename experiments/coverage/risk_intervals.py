@@ -197,9 +197,14 @@ def study(name: str, draw: Draw, sort: str, n_classes: int, repeats: int) -> lis
         names = (
             "classes", "truth", "forecast", "error", "asymptotic_lower", "asymptotic_upper",
         )  # fmt: skip
+        measured = {
+            "pilot_risk": float(result.risk(n_classes)),
+            "pilot_error": float(result.standard_error(n_classes)),
+            "half_a_probe": result.half_a_probe,
+        }
         for ratio, *values in zip(RATIOS, *columns, strict=True):
             row = {"sort": sort, "kind": name, "pilot_classes": n_classes, "seed": seed}
-            row |= {"ratio": int(ratio), "largest": result.largest_cost}
+            row |= {"ratio": int(ratio), "largest": result.largest_cost} | measured
             rows.append(row | {k: float(f"{v:.6g}") for k, v in zip(names, values, strict=True)})
     return rows
 

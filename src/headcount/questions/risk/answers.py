@@ -95,6 +95,7 @@ class RiskForecast:
         method: str,
         confidence: float,
         largest_cost: float,
+        half_a_probe: float = 0.0,
         delta: DeltaMethod | None = None,
         model: RiskErrorModel | None = None,
         warnings: tuple[str, ...] = (),
@@ -108,6 +109,7 @@ class RiskForecast:
         self.method = method
         self.confidence = confidence
         self.largest_cost = largest_cost
+        self.half_a_probe = half_a_probe
         self.warnings = warnings
         self.nouns = nouns
         self._delta, self._model = delta, model

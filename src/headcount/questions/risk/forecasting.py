@@ -179,6 +179,7 @@ def forecast_risk(
         method=name,
         confidence=level,
         largest_cost=measured.largest,
+        half_a_probe=0.5 * measured.mean_mistake / pilot.n_probes,
         delta=delta,
         model=MODEL if learned else None,
         warnings=tuple(warnings),
@@ -194,6 +195,7 @@ class _Measured:
         self.observed = observe_risk(pilot, cost, priors=priors)
         self.weights = pilot.weights if priors is None else prior_weights(pilot, priors)
         self.flat, self.smallest, self.largest, self.ceiling = True, 1.0, 1.0, 1.0
+        self.mean_mistake = 1.0
         if not cost.is_zero_one:
             self._look_through()
 
@@ -247,14 +249,15 @@ class _Measured:
         with_probes = np.unique(self.pilot.labels).tolist()
         ends = np.array([_ends(self.cost, true) for true in with_probes])
         self.smallest, self.largest = float(ends[:, 0].min()), float(ends[:, 1].max())
+        self.mean_mistake = float(per_class[with_probes] @ ends[:, 2])
         self.flat = bool((ends[:, 0] == ends[:, 1]).all())
         self.ceiling = float(per_class[with_probes] @ ends[:, 1])
 
 
-def _ends(cost: Cost, true: int) -> tuple[float, float]:
-    """Smallest and largest cost of a mistake about one class."""
+def _ends(cost: Cost, true: int) -> tuple[float, float, float]:
+    """Smallest, largest and mean cost of a mistake about one class."""
     row = np.delete(cost.row(true), true)
-    return float(row.min()), float(row.max())
+    return float(row.min()), float(row.max()), float(row.mean())
 
 
 def _rows(
