@@ -2,9 +2,10 @@
 
 Kinds of problems are of two sorts. On those of `CHOSEN` the constants in
 `headcount.questions.risk.error_model` were chosen (``--fit`` chooses them again). Those of `ASIDE`
-are looked at only to see whether the intervals hold: other laws, other costs, and real data. Run as
+are looked at only to see whether the intervals hold: other laws, other costs, and real data; those
+of `LATE` were written, and looked at once, when everything else was settled. Run as
 ``python experiments/coverage/risk_intervals.py --out experiments/results/risk``; some ten minutes.
-With ``--again`` the limits are computed anew from the forecasts that are there, in a second.
+With ``--rows FILE...`` the limits are computed anew from forecasts of earlier runs, in a second.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def products(n_dims: int, noise: float, share: float, dear: float) -> Draw:
         labels = np.arange(n_probes) % n_classes
         points = centres[labels] + noise * rng.normal(size=(n_probes, n_dims))
         price = np.where(rng.random((2, n_classes)) < share, dear, 1.0)
-        cost = np.outer(*price)
+        cost = np.outer(*price.astype(np.float32))
         np.fill_diagonal(cost, 0)
         return nearest(centres, labels, points), cost
 
@@ -100,8 +101,9 @@ def distances(n_dims: int, noise: float) -> Draw:
         centres = rng.normal(size=(n_classes, n_dims))
         labels = np.arange(n_probes) % n_classes
         points = centres[labels] + noise * rng.normal(size=(n_probes, n_dims))
-        squares = (centres**2).sum(axis=1)
-        cost = np.sqrt(np.maximum(squares[:, None] + squares - 2 * centres @ centres.T, 0))
+        small = centres.astype(np.float32)
+        squares = (small**2).sum(axis=1)
+        cost = np.sqrt(np.maximum(squares[:, None] + squares - 2 * small @ small.T, 0))
         np.fill_diagonal(cost, 0)
         return nearest(centres, labels, points), cost
 
@@ -120,7 +122,7 @@ def heavy_tails(noise: float) -> Draw:
         centres = middles[family] + 0.5 * rng.standard_t(4, size=(n_classes, 5))
         labels = np.arange(n_probes) % n_classes
         points = centres[labels] + noise * rng.standard_t(4, size=(n_probes, 5))
-        cost = np.where(family[:, None] == family, 1.0, 3.0)
+        cost = np.where(family[:, None] == family, np.float32(1), np.float32(3))
         np.fill_diagonal(cost, 0)
         return nearest(centres, labels, points), cost
 
@@ -137,9 +139,39 @@ def sphere(noise: float) -> Draw:
         spread = noise * rng.gamma(2, 0.5, n_classes)[labels, None]
         points = centres[labels] + spread * rng.normal(size=(n_probes, 12))
         left = centres[:, 0] > 0
-        cost = np.where(left[:, None] == left, 1.0, 5.0)
+        cost = np.where(left[:, None] == left, np.float32(1), np.float32(5))
         np.fill_diagonal(cost, 0)
         return nearest(centres, labels, points, "cosine"), cost
+
+    return draw
+
+
+def ages(noise: float) -> Draw:
+    """Let a mistake cost the difference of two ages, which looks say something about."""
+
+    def draw(n_classes: int, n_probes: int, seed: int) -> Drawn:
+        rng = np.random.default_rng(seed)
+        centres = rng.laplace(size=(n_classes, 5))
+        age = (40 + 15 * centres[:, 0] + 8 * rng.normal(size=n_classes)).astype(np.float32)
+        labels = np.arange(n_probes) % n_classes
+        hard = np.exp(0.5 * rng.normal(size=n_classes))[labels, None]
+        points = centres[labels] + noise * hard * rng.laplace(size=(n_probes, 5))
+        return nearest(centres, labels, points), np.abs(age[:, None] - age)
+
+    return draw
+
+
+def ring(n_dims: int, noise: float) -> Draw:
+    """Lay classes on rings of unequal radius; every mistake costs one."""
+
+    def draw(n_classes: int, n_probes: int, seed: int) -> Drawn:
+        rng = np.random.default_rng(seed)
+        centres = rng.normal(size=(n_classes, n_dims))
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+        centres *= rng.uniform(0.2, 2, (n_classes, 1))
+        labels = np.arange(n_probes) % n_classes
+        points = centres[labels] + noise * rng.normal(size=(n_probes, n_dims))
+        return nearest(centres, labels, points), "zero-one"
 
     return draw
 
@@ -180,6 +212,12 @@ ASIDE: dict[str, Draw] = {
     "syllables, plain": syllables(False),
     "syllables, by angle": syllables(True),
 }
+LATE: dict[str, Draw] = {
+    "ages, easy": ages(0.05),
+    "ages, hard": ages(0.15),
+    "rings, easy": ring(5, 0.15),
+    "rings, hard": ring(8, 0.35),
+}
 
 
 def study(name: str, draw: Draw, sort: str, n_classes: int, repeats: int) -> list[dict[str, Any]]:
@@ -212,40 +250,42 @@ def study(name: str, draw: Draw, sort: str, n_classes: int, repeats: int) -> lis
 def calibrated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows with the limits that what was learned gives them."""
     for row in rows:
-        value, error, reach = map(np.array, (row["forecast"], row["error"], np.log(row["ratio"])))
-        limits = MODEL.limits(value, error, reach, row["largest"], CONFIDENCE)
-        row["lower"], row["upper"] = (float(f"{limit:.6g}") for limit in limits)
+        row["lower"], row["upper"] = (float(f"{x:.6g}") for x in limits(row, MODEL))
     return rows
 
 
+def limits(row: dict[str, Any], model: RiskErrorModel) -> tuple[Any, Any]:
+    """Return the limits of one forecast under a model."""
+    return model.limits(
+        np.array(row["forecast"]),
+        np.array(row["error"]),
+        np.log(row["ratio"]),
+        CONFIDENCE,
+        largest=row["largest"],
+        half_a_probe=row["half_a_probe"],
+        at_pilot=(row["pilot_risk"], np.array(row["pilot_error"])),
+    )
+
+
 def fit(rows: list[dict[str, Any]]) -> None:
-    """Choose the constants on the rows of problems of `CHOSEN`, and print them."""
-    table = {
-        name: np.array([row[name] for row in rows if row["sort"] == "chosen"])
-        for name in ("truth", "forecast", "error", "largest", "ratio")
-    }
-    scale = table["forecast"] * (1 - table["forecast"] / table["largest"])
-    seen = scale > 0  # where nothing was wrong there is nothing to learn
+    """Choose the constants on the rows of problems of `CHOSEN`, and print them.
 
-    def scores(constants: Any) -> tuple[Any, Any]:
-        model = RiskErrorModel(*np.exp(constants), 1.0)
-        share = table["error"][seen] / scale[seen]
-        errors = model.error(share, np.log(table["ratio"][seen]))
-        gaps = log_odds(table["truth"] / table["largest"]) - log_odds(
-            table["forecast"] / table["largest"]
-        )
-        return gaps[seen] / errors, errors
+    Those with the least interval score of log odds: width, and twenty times what the truth is off.
+    """
+    chosen = [row for row in rows if row["sort"] == "chosen"]
+    truth = log_odds(np.array([row["truth"] / row["largest"] for row in chosen]))
 
-    def unlikely(constants: Any) -> float:
-        # Student's law with 5 degrees of freedom: a few pilots far off do not decide.
-        gaps, errors = scores(constants)
-        return float(np.mean(np.log(errors) + 3 * np.log1p(gaps**2 / 5)))
+    def score(constants: Any) -> float:
+        model = RiskErrorModel(*np.exp(constants))
+        shares = np.array([limits(row, model) for row in chosen]).T / [
+            row["largest"] for row in chosen
+        ]
+        lower, upper = log_odds(np.clip(shares, 1e-6, 1 - 1e-6))
+        off = np.maximum(lower - truth, 0) + np.maximum(truth - upper, 0)
+        return float(np.mean(upper - lower + 2 / (1 - CONFIDENCE) * off))
 
-    best = minimize(unlikely, np.log([1.0, 0.1, 1.0]), method="Nelder-Mead").x
+    best = minimize(score, np.log([0.1, 1.0]), method="Nelder-Mead").x
     print("constants", np.exp(best).round(3).tolist())
-    gaps, _ = scores(best)
-    for level in (0.5, 0.8, 0.9, 0.95, 0.99):
-        print("level", level, "quantile", round(float(np.quantile(np.abs(gaps), level)), 3))
 
 
 def log_odds(share: Any) -> Any:
@@ -258,10 +298,12 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         for kind in (row["kind"], "all"):
-            groups.setdefault((row["sort"], kind, row["ratio"]), []).append(row)
+            place = row["sort"], row["pilot_classes"], kind, row["ratio"]
+            groups.setdefault(place, []).append(row)
     return [
         {
-            "sort": sort, "kind": kind, "ratio": ratio, "pilots": len(of_group),
+            "sort": sort, "pilot_classes": size, "kind": kind, "ratio": ratio,
+            "pilots": len(of_group),
             "asymptotic": _held(of_group, "asymptotic_"), "calibrated": _held(of_group, ""),
             "too_low": round(float(np.mean([r["truth"] > r["upper"] for r in of_group])), 3),
             "too_high": round(float(np.mean([r["truth"] < r["lower"] for r in of_group])), 3),
@@ -273,7 +315,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 float(np.median([(r["upper"] - r["lower"]) / r["truth"] for r in of_group])), 3
             ),
         }
-        for (sort, kind, ratio), of_group in groups.items()
+        for (sort, size, kind, ratio), of_group in groups.items()
     ]  # fmt: skip
 
 
@@ -286,25 +328,27 @@ def main() -> None:
     """Run the study and write what it found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--repeats", type=int, default=8)
-    parser.add_argument("--classes", type=int, default=60, help="of each pilot")
+    parser.add_argument("--classes", type=int, nargs="+", default=[100, 200], help="of pilots")
+    parser.add_argument("--repeats", type=int, nargs="+", default=[12, 6], help="of each size")
+    parser.add_argument("--sorts", nargs="+", default=[], help="chosen, aside, late; all of them")
     parser.add_argument("--fit", action="store_true", help="choose the constants again")
-    parser.add_argument("--again", action="store_true", help="take the forecasts that are there")
+    parser.add_argument("--rows", type=Path, nargs="+", help="take the forecasts of these files")
     options = parser.parse_args()
     warnings.simplefilter("ignore", HeadcountWarning)
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "intervals.json"
-    if options.again:
-        whole = json.loads(path.read_text())
+    if options.rows:
+        parts = [json.loads(part.read_text())["rows"] for part in options.rows]
     else:
-        whole = {
-            "about": __doc__,
-            "seeds": {"pilots": f"0 to {options.repeats - 1}", "truth": TRUTH_SEED},
-            "pilot_classes": options.classes,
-            "machine": machine(),
-            "versions": versions(),
-            "rows": forecasts(options.classes, options.repeats),
-        }
+        sizes = zip(options.classes, options.repeats, strict=True)
+        parts = [forecasts(*size, options.sorts) for size in sizes]
+    whole = {
+        "about": __doc__,
+        "seeds": {"pilots": "0, 1, ...", "truth": TRUTH_SEED},
+        "machine": machine(),
+        "versions": versions(),
+        "rows": [row for part in parts for row in part],
+    }
     if options.fit:
         fit(whole["rows"])
     rows = calibrated(whole.pop("rows"))
@@ -319,10 +363,12 @@ def main() -> None:
         print(*row.values(), sep="\t")
 
 
-def forecasts(n_classes: int, repeats: int) -> list[dict[str, Any]]:
-    """Return the rows of every kind of problem."""
+def forecasts(n_classes: int, repeats: int, sorts: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of every kind of problem, or of some sorts of them."""
     rows = []
-    for sort, kinds in (("chosen", CHOSEN), ("aside", ASIDE)):
+    for sort, kinds in (("chosen", CHOSEN), ("aside", ASIDE), ("late", LATE)):
+        if sorts and sort not in sorts:
+            continue
         for name, draw in kinds.items():
             rows += study(name, draw, sort, n_classes, repeats)
             print(name, flush=True)

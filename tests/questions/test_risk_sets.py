@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, polygamma
 
 import brute_risk
 from grown_sets import grown_truth
 from headcount import ParameterError, Pilot
 from headcount.errors import UnsupportedError
 from headcount.questions.risk import as_cost, forecast_risk
-from headcount.questions.risk.error_model import MODEL, RiskErrorModel
+from headcount.questions.risk.error_model import MODEL
 from headcount.questions.risk.ranks import paid_by_probe
 from risk_pilots import small_pilot
 
@@ -106,8 +106,8 @@ def test_smaller_sets_cannot_hold_the_pilot(result):
 @pytest.mark.parametrize("by", ["asymptotic", "calibrated"])
 def test_kinds_by_hand(result, by):
     for k in (40, 60, 400):
-        own, part = 40 / k, result.by_class
-        factors = {"expected": 1, "new_set": 1 + own * part, "grown_set": 1 - own * part}
+        stay, part = 40 / k, result.by_class
+        factors = {"expected": 1, "new_set": 1 + stay * part, "grown_set": 1 - stay * part}
         for kind, factor in factors.items():
             value = float(result.grown(k) if kind == "grown_set" else result.risk(k))
             error = float(result.standard_error(k)) * np.sqrt(factor)
@@ -115,12 +115,12 @@ def test_kinds_by_hand(result, by):
             if by == "asymptotic":
                 expected = np.clip([value - Z90 * error, value + Z90 * error], 0, most)
             else:
-                share = value / most
-                odds = error / (most * share * (1 - share))
-                if k > 40:
-                    shape = MODEL.scale * np.log(k / 40) ** MODEL.power
-                    odds = MODEL.tail * np.hypot(MODEL.sampled * odds, shape)
-                expected = most * expit(logit(share) + Z90 * odds * np.array([-1, 1]))
+                share, own = value / most, float(result.risk(40)) / most
+                at_pilot = float(result.standard_error(40)) * np.sqrt(factor) / (own * (1 - own))
+                odds = max(error / (share * (1 - share)), at_pilot) / most
+                shape = MODEL.scale * np.log(k / 40) ** MODEL.power
+                spread = np.sqrt(polygamma(1, 1 / odds**2 + 0.5) + shape**2)
+                expected = most * expit(logit(share) + Z90 * spread * np.array([-1, 1]))
             np.testing.assert_allclose(result.interval(k, kind, by), expected, rtol=1e-9)
 
 
@@ -143,13 +143,32 @@ def test_calibrated_limits_stay_within_what_is_possible(result):
         np.testing.assert_allclose(mine, normal, rtol=0.1)  # up to the pilot's size: as measured
 
 
-def test_limits_of_what_cannot_move():
-    model = RiskErrorModel(1.0, 0.1, 1.0, 1.0)
-    at = np.array([0.0, 3.0])
-    lower, upper = model.limits(at, np.zeros(2), np.ones(2), 3.0, 0.9)
-    assert lower.tolist() == upper.tolist() == [0.0, 3.0]
-    lower, upper = model.limits(np.zeros(1), np.zeros(1), np.ones(1), 0.0, 0.9)
-    assert lower.tolist() == upper.tolist() == [0.0]
+def test_where_nothing_was_wrong_something_may_be():
+    scores = np.tile(np.eye(12), (2, 1))
+    pilot = Pilot.from_scores(scores, np.tile(np.arange(12), 2))
+    cost = 2 * (1 - np.eye(12)) + np.tri(12, k=-1)
+    with pytest.warns(match="all 24 probes are right"):
+        result = forecast_risk(pilot, cost, [24, 100])
+    (lower, upper), half = result.interval([12, 24, 100]), 2.5 / 48
+    assert lower.tolist() == [0, 0, 0]
+    assert half < upper[0] < upper[1] < upper[2] < 3
+    # Half a mistake, whose logarithm has the variance psi'(1/2) = pi^2 / 2.
+    expected = 3 * expit(logit(half / 3) + Z90 * np.pi / np.sqrt(2))
+    assert upper[0] == pytest.approx(expected)
+
+
+def test_where_all_is_wrong_something_may_be_right():
+    scores = np.random.default_rng(0).random((24, 12))
+    labels = np.tile(np.arange(12), 2)
+    scores[np.arange(24), labels] = -1
+    pilot = Pilot.from_scores(scores, labels, higher_is_better=True)
+    with pytest.warns(match="no probe is right"):
+        result = forecast_risk(pilot, 2 * (1 - np.eye(12)), 100)
+    lower, upper = result.interval([12, 100])
+    assert (upper == 2).all() and (lower < 2).all() and (lower > 0.5).all()
+    with pytest.warns(match="no probe is right"):
+        free = forecast_risk(pilot, np.zeros((12, 12)), 100)
+    assert free.interval(100) == (0, 0)
 
 
 def test_what_is_not_known_is_refused():

@@ -150,9 +150,10 @@ class RiskForecast:
             of one set that keeps the pilot's classes (k at least K), around `grown`; sets with
             endless probes.
         by : {"calibrated", "asymptotic"}, optional
-            Calibrated, the default where constraints hold the fit: beyond the pilot the error of
-            the shape is in it, as it was seen on simulated problems. Asymptotic: a normal interval
-            from `standard_error` alone, too narrow far beyond the pilot.
+            Calibrated, the default where constraints hold the fit: few mistakes are no normal law,
+            and beyond the pilot the error of the shape is in it as it was seen on simulated
+            problems (`headcount.questions.risk.error_model`). Asymptotic: a normal interval from
+            `standard_error` alone, too narrow far beyond the pilot.
 
         Returns
         -------
@@ -162,7 +163,8 @@ class RiskForecast:
         way = ("asymptotic" if self._model is None else "calibrated") if by is None else by
         validation.choice(way, "by", ("calibrated", "asymptotic"))
         counts = validation.class_counts(k)
-        error = self.standard_error(counts) * np.sqrt(self._factor(counts, kind))
+        factor = np.sqrt(self._factor(counts, kind))
+        error = self.standard_error(counts) * factor
         value = self.grown(counts) if kind == "grown_set" else self.risk(counts)
         if way == "asymptotic":
             return asymptotic_interval(value, error, self.confidence, largest=self.largest_cost)
@@ -171,8 +173,16 @@ class RiskForecast:
                 "calibrated intervals are known for approach='regression' only; ask for "
                 "by='asymptotic'."
             )
-        reach = np.log(np.maximum(counts / self.n_classes, 1.0))
-        return self._model.limits(value, error, reach, self.largest_cost, self.confidence)
+        own = float(self.risk(self.n_classes)), self.standard_error(self.n_classes) * factor
+        return self._model.limits(
+            value,
+            error,
+            np.log(counts / self.n_classes),
+            self.confidence,
+            largest=self.largest_cost,
+            half_a_probe=self.half_a_probe,
+            at_pilot=own,
+        )
 
     def grown(self, k: Any) -> Floats:
         """Risk to expect on one set of k classes that keeps those of the pilot.
@@ -221,23 +231,34 @@ class RiskForecast:
         counts = np.atleast_1d(validation.class_counts(k)).ravel()
         return self.fit.at, *self.fit.slopes(counts)
 
-    def table(self, k: Any) -> Curve:
-        """Return a row for each number of classes: risk, limits and region."""
+    def table(self, k: Any, kind: str = "expected") -> Curve:
+        """Return a row for each number of classes: risk, limits and region.
+
+        `kind` says of which set, as in `interval`; a grown set's risk is never measured.
+        """
         classes = np.unique(validation.class_counts(k)).astype(np.int64)
-        region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
-        lower, upper = self._limits(classes)
-        return Curve(classes, self.risk(classes), region, lower, upper, AverageCost())
+        grown = validation.choice(kind, "kind", KINDS) == "grown_set"
+        inside = (classes <= self.n_classes) & (not grown)
+        lower, upper = self._limits(classes, kind)
+        value = self.grown(classes) if grown else self.risk(classes)
+        region = np.where(inside, OBSERVED, FORECAST)
+        return Curve(classes, value, region, lower, upper, AverageCost())
 
     @property
     def answer(self) -> Curve:
         """The rows that were asked for, and that of the pilot's own size."""
-        return self.table([self.n_classes, *self.classes])
+        return self.answer_of("expected")
+
+    def answer_of(self, kind: str) -> Curve:
+        """Return the rows that were asked for of one kind, and that of the pilot's own size."""
+        own = [] if kind == "grown_set" else [self.n_classes]
+        return self.table([*own, *self.classes], kind)
 
     # -- ways out -------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the command line prints as JSON."""
-        answer = self.answer
+    def to_dict(self, kind: str = "expected") -> dict[str, Any]:
+        """Return what the command line prints as JSON, of one kind of set as in `interval`."""
+        answer = self.answer_of(kind)
         return {
             "schema": SCHEMA,
             "metric": answer.quantity.label,
@@ -245,6 +266,7 @@ class RiskForecast:
             "n_probes": self.n_probes,
             "method": self.method,
             "confidence": self.confidence,
+            "kind": kind,
             "observed": answer.rows(OBSERVED),
             "forecast": answer.rows(FORECAST),
             "checks": [check.to_dict() for check in self.checks],
@@ -296,10 +318,12 @@ class RiskForecast:
     def _work_out(self, classes: NDArray[np.int64]) -> Curve:
         return self.table(classes)
 
-    def _limits(self, classes: NDArray[np.int64]) -> tuple[Floats, Floats] | tuple[None, None]:
+    def _limits(
+        self, classes: NDArray[np.int64], kind: str
+    ) -> tuple[Floats, Floats] | tuple[None, None]:
         """Interval of the curve; nothing where the pilot is too small or too large for one."""
         try:
-            return self.interval(classes)
+            return self.interval(classes, kind)
         except UnsupportedError:
             return None, None
 

@@ -1,13 +1,20 @@
-r"""How far a forecast of risk may be off beyond the pilot, and the limits that follow.
+r"""How far a forecast of risk may be off, and the limits that follow.
 
 With r the risk as a share of the largest cost, errors are those of its log odds, so that limits
 stay between zero and that cost. Two things add to them:
 
-.. math:: s(k)^2 = (a\, \mathrm{se}(k))^2 + (c\, x^\gamma)^2, \qquad x = \log(k / K),
+.. math:: s(k)^2 = \psi'\!\left(e(k)^{-2} + \tfrac 1 2\right) + (c\, x^\gamma)^2,
+          \qquad x = \log(k / K) .
 
-the standard error of the jackknife over classes, which knows the luck of which classes are in the
-pilot, and the error of the shape of the conditional cost, which grows with the distance and cannot
-be seen from the pilot. The constants were chosen on simulated problems whose truth is known
+**Sampling.** The first is the luck of which classes and probes are in the pilot. e(k) is the
+standard error of the log odds by the jackknife over classes; beyond the pilot it is not less than
+at its own size. So large an error have :math:`e^{-2}` independent mistakes, and the logarithm of a
+rate that so many were seen of has this variance (:math:`\psi'` is the trigamma function, near
+e^2 where mistakes are many). Where none was seen, half a probe stands in.
+
+**Extrapolating.** Past the pilot the shape of the conditional cost is assumed. The error of that
+grows with the distance and cannot be seen from the pilot. c and :math:`\gamma` were chosen on
+simulated problems whose truth is known, and tried on others
 (``python experiments/coverage/risk_intervals.py``).
 """
 
@@ -17,9 +24,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtri, polygamma
 
 Floats = NDArray[np.float64]
+
+EDGE = 1e-15  # shares of zero and one have no log odds
+ROUND_OFF = 1e-12  # of the largest cost: what a fit to nothing may leave
 
 
 @dataclass(frozen=True)
@@ -28,44 +38,74 @@ class RiskErrorModel:
 
     Attributes
     ----------
-    sampled : float
-        a, factor of the standard error.
     scale, power : float
         c and gamma.
-    tail : float
-        How many times as wide as normal ones the limits are.
     """
 
-    sampled: float
     scale: float
     power: float
-    tail: float
 
-    def error(self, share: Floats, reach: Floats) -> Floats:
-        """Return s(k) from the standard error of the log odds and x = log(k / K)."""
-        shape = self.scale * np.maximum(reach, 0.0) ** self.power
-        return np.asarray(np.hypot(self.sampled * share, shape))
+    def shape(self, reach: Floats) -> Floats:
+        """Return the error of extrapolating at x = log(k / K)."""
+        return np.asarray(self.scale * np.maximum(reach, 0.0) ** self.power)
 
     def limits(
-        self, value: Floats, error: Floats, reach: Floats, largest: float, confidence: float
+        self,
+        value: Floats,
+        error: Floats,
+        reach: Floats,
+        confidence: float,
+        *,
+        largest: float,
+        half_a_probe: float,
+        at_pilot: tuple[float, Floats],
     ) -> tuple[Floats, Floats]:
-        """Return limits around values with these standard errors at x = log(k / K).
+        """Return limits around estimates.
 
-        Up to the pilot's size nothing was learned, and the standard error is taken as it is.
+        Parameters
+        ----------
+        value, error : ndarray
+            Estimates and their standard errors.
+        reach : ndarray
+            x; zero or less up to the pilot's size.
+        confidence : float
+            Share of such intervals that are to hold the truth.
+        largest : float
+            Largest cost.
+        half_a_probe : float
+            What half a mistake of the whole pilot costs on average.
+        at_pilot : (float, ndarray)
+            Estimate at the pilot's own size, and its standard error.
+
+        Returns
+        -------
+        lower, upper : ndarray
         """
         most = largest or 1.0
-        share = np.clip(value / most, EDGE, 1 - EDGE)
-        odds_error = np.where(error > 0, error / (most * share * (1 - share)), 0.0)
-        past = reach > 0
-        spread = np.where(past, self.tail * self.error(odds_error, reach), odds_error)
+        past = np.asarray(reach) > 0
+        seen, own = odds_error(value, error, most), odds_error(*at_pilot, most)
+        seen = np.where(past, np.maximum(np.where(np.isfinite(seen), seen, 0.0), own), seen)
+        spread = np.sqrt(polygamma(1, seen**-2.0 + 0.5) + self.shape(reach) ** 2)
         distance = float(ndtri((1 + confidence) / 2)) * spread
-        # A value of zero, or of all that it can be, has no log odds to move.
-        inside = (value > EDGE * most) & (value < (1 - EDGE) * most)
-        lower = np.where(inside, largest * expit(logit(share) - distance), value)
-        upper = np.where(inside, largest * expit(logit(share) + distance), value)
-        return np.clip(lower, 0.0, largest), np.clip(upper, 0.0, largest)
+        # Unseen mistakes become more with more classes; by how much is not known either.
+        half = half_a_probe / most
+        none, every = value <= ROUND_OFF * most, value >= (1 - ROUND_OFF) * most
+        least = np.where(past, half * np.exp(np.maximum(reach, 0.0) / 2), half * none)
+        share = np.clip(np.maximum(value / most, least), EDGE, max(1 - half, 0.5))
+        lower = largest * expit(logit(share) - distance)
+        upper = largest * expit(logit(share) + distance)
+        # Where no mistake was seen nothing speaks against none, and where all are, against all.
+        lower = np.where(none, 0.0, np.minimum(lower, value))
+        return lower, np.where(every, largest, np.maximum(upper, value))
 
 
-EDGE = 1e-15
+def odds_error(value: Floats | float, error: Floats, most: float) -> Floats:
+    """Return the standard error of log odds; infinite where nothing varies."""
+    share = np.clip(np.asarray(value) / most, EDGE, 1 - EDGE)
+    varies = (error > ROUND_OFF * most) & (np.asarray(value) > ROUND_OFF * most)
+    with np.errstate(over="ignore"):
+        return np.where(varies, error / (most * share * (1 - share)), np.inf)
 
-MODEL = RiskErrorModel(sampled=1.0, scale=0.1, power=1.0, tail=1.0)
+
+# As ``python experiments/coverage/risk_intervals.py --fit`` chose them, rounded.
+MODEL = RiskErrorModel(scale=0.031, power=2.0)
