@@ -5,7 +5,7 @@ Kinds of problems are of two sorts. On those of `CHOSEN` the constants in
 are looked at only to see whether the intervals hold: other laws, other costs, and real data; those
 of `LATE` were written, and looked at once, when everything else was settled. Run as
 ``python experiments/coverage/risk_intervals.py --out experiments/results/risk``; some ten minutes.
-With ``--rows FILE...`` the limits are computed anew from forecasts of earlier runs, in a second.
+With ``--rows FILE...`` the limits are computed anew from forecasts that earlier runs kept, at once.
 """
 
 from __future__ import annotations
@@ -332,29 +332,31 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, nargs="+", default=[12, 6], help="of each size")
     parser.add_argument("--sorts", nargs="+", default=[], help="chosen, aside, late; all of them")
     parser.add_argument("--fit", action="store_true", help="choose the constants again")
+    parser.add_argument("--keep", type=Path, help="file for the forecasts, for --rows later")
     parser.add_argument("--rows", type=Path, nargs="+", help="take the forecasts of these files")
     options = parser.parse_args()
     warnings.simplefilter("ignore", HeadcountWarning)
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "intervals.json"
     if options.rows:
         parts = [json.loads(part.read_text())["rows"] for part in options.rows]
     else:
         sizes = zip(options.classes, options.repeats, strict=True)
         parts = [forecasts(*size, options.sorts) for size in sizes]
+    rows = [row for part in parts for row in part]
+    if options.keep:
+        options.keep.write_text(json.dumps({"rows": rows}))
+    if options.fit:
+        fit(rows)
+    table = summary(calibrated(rows))
     whole = {
         "about": __doc__,
         "seeds": {"pilots": "0, 1, ...", "truth": TRUTH_SEED},
+        "model": vars(MODEL),
         "machine": machine(),
         "versions": versions(),
-        "rows": [row for part in parts for row in part],
+        "coverage": table,
     }
-    if options.fit:
-        fit(whole["rows"])
-    rows = calibrated(whole.pop("rows"))
-    table = summary(rows)
-    whole |= {"model": vars(MODEL), "coverage": table, "rows": rows}
-    path.write_text(json.dumps(whole, indent=1) + "\n")
+    (options.out / "intervals.json").write_text(json.dumps(whole, indent=1) + "\n")
     with (options.out / "intervals.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
         writer.writeheader()

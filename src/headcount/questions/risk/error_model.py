@@ -107,5 +107,5 @@ def odds_error(value: Floats | float, error: Floats, most: float) -> Floats:
         return np.where(varies, error / (most * share * (1 - share)), np.inf)
 
 
-# As ``python experiments/coverage/risk_intervals.py --fit`` chose them, rounded.
-MODEL = RiskErrorModel(scale=0.031, power=2.0)
+# As ``risk_intervals.py --fit --sorts chosen --classes 100 --repeats 12`` gives them, rounded.
+MODEL = RiskErrorModel(scale=0.07, power=1.7)
