@@ -31,6 +31,7 @@ FORECASTS: dict[str, dict[str, Any]] = {
     "rising": {"shape": "rising"},
     "free": {"shape": "free"},
     "spline": {"basis": "spline"},
+    "unconstrained": {"approach": "unconstrained"},
     "adjustment": {"approach": "adjustment"},
 }
 
@@ -54,9 +55,9 @@ def truth() -> np.ndarray:
 
 
 def study(n_classes: int, repeats: int, true_risk: np.ndarray) -> list[dict[str, Any]]:
-    """Return relative errors of every forecast, and how often the default's interval holds."""
+    """Return relative errors of every forecast, and how often the default's intervals hold."""
     risks: dict[str, list[Any]] = {"no change": [], **{name: [] for name in FORECASTS}}
-    inside = []
+    inside: dict[str, list[Any]] = {"calibrated": [], "asymptotic": []}
     for seed in range(repeats):
         pilot, tree = draw(n_classes, PER_CLASS * n_classes, seed)
         last = float(observe_risk(pilot, tree).risk(n_classes))
@@ -65,8 +66,9 @@ def study(n_classes: int, repeats: int, true_risk: np.ndarray) -> list[dict[str,
             outcome = forecast_risk(pilot, tree, CLASSES, intervals=name == "default", **options)
             risks[name].append(outcome.risk(CLASSES))
             if name == "default":
-                lower, upper = outcome.interval(CLASSES)
-                inside.append((lower <= true_risk) & (true_risk <= upper))
+                for way, held in inside.items():
+                    lower, upper = outcome.interval(CLASSES, by=way)
+                    held.append((lower <= true_risk) & (true_risk <= upper))
     rows = []
     for name, values in risks.items():
         errors = np.array(values) / true_risk - 1
@@ -79,9 +81,12 @@ def study(n_classes: int, repeats: int, true_risk: np.ndarray) -> list[dict[str,
                     "truth": round(float(true_risk[i]), 4),
                     "relative_bias": round(float(errors[:, i].mean()), 4),
                     "relative_rmse": round(float(np.sqrt(np.mean(errors[:, i] ** 2))), 4),
-                    "coverage": round(float(np.mean(inside, axis=0)[i]), 3)
+                }
+                | {
+                    f"coverage_{way}": round(float(np.mean(held, axis=0)[i]), 3)
                     if name == "default"
-                    else None,
+                    else None
+                    for way, held in inside.items()
                 }
             )
     return rows

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import headcount
 from command_line import N_CLASSES, make_scores, read_json, write_npz
-from headcount.questions.risk import observed_risk
+from headcount.questions.risk import backtest_risk, observed_risk, task_normalised_risk
 from headcount.questions.risk.forecasting import forecast_risk
 
 TREE = {
@@ -107,9 +107,9 @@ def test_a_hierarchy_forecasts_as_the_library_does(pilot, tree, answer):
     assert [row["classes"] for row in found["forecast"]] == [100, 1000]
     for row in found["observed"] + found["forecast"]:
         k = row["classes"]
-        lower, upper = expected.interval(k)
+        limits = [float(limit) for limit in expected.interval(k)]
         assert row["value"] == pytest.approx(float(expected.risk(k)), abs=1e-9)
-        assert (row["lower"], row["upper"]) == pytest.approx((lower, upper), abs=1e-6)
+        assert [row["lower"], row["upper"]] == pytest.approx(limits, abs=1e-6)
         assert row["lower"] < row["value"] < row["upper"]
     scores, labels = make_scores()
     taken = scores.argmax(axis=1)
@@ -280,3 +280,78 @@ def test_the_command_is_listed_without_loading_the_machinery():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert " risk " in done.stdout
     assert done.stdout.rstrip().endswith("[]")
+
+
+# -- one set, back-test, tasks -----------------------------------------------------------------------
+
+
+def test_kinds_of_sets_reach_the_library(pilot, tree, answer):
+    words = ["risk", pilot, "--cost", tree, "--classes", "30,100", "--json"]
+    expected = forecast_risk(headcount.load(pilot), distances(), [30, 100])
+    for kind in ("expected", "new_set", "grown_set"):
+        found = read_json(answer(*words, "--kind", kind))
+        assert found["kind"] == kind
+        assert [row["classes"] for row in found["forecast"]] == [30, 100]
+        assert len(found["observed"]) == (kind != "grown_set")
+        for row in found["forecast"]:
+            k = row["classes"]
+            value = expected.grown(k) if kind == "grown_set" else expected.risk(k)
+            limits = [float(limit) for limit in expected.interval(k, kind)]
+            assert row["value"] == pytest.approx(float(value), abs=1e-9)
+            assert [row["lower"], row["upper"]] == pytest.approx(limits, abs=1e-6)
+    text = answer(*words[:-1], "--kind", "grown_set")
+    assert "one set that keeps the pilot's classes" in text
+    assert "one new set" in answer(*words[:-1], "--kind", "new_set")
+
+
+def test_csv_of_a_grown_set(pilot, tree, answer):
+    words = ["risk", pilot, "--cost", tree, "--classes", "30,100", "--csv", "--kind", "grown_set"]
+    rows = list(csv.DictReader(io.StringIO(answer(*words))))
+    assert [(int(row["classes"]), row["region"]) for row in rows] == [
+        (30, "forecast"),
+        (100, "forecast"),
+    ]
+
+
+def test_unconstrained_is_an_approach(pilot, tree, answer):
+    words = ["risk", pilot, "--cost", tree, "--classes", 40, "--json", "--approach"]
+    found = read_json(answer(*words, "unconstrained"))
+    expected = forecast_risk(headcount.load(pilot), distances(), 40, approach="unconstrained")
+    assert found["method"] == "unconstrained-spline"
+    (row,) = found["forecast"]
+    assert row["value"] == pytest.approx(float(expected.risk(40)), abs=1e-9)
+    assert row["upper"] == pytest.approx(float(expected.interval(40)[1]), abs=1e-6)
+
+
+def test_backtest_follows_the_forecast(pilot, tree, answer):
+    words = ["risk", pilot, "--cost", tree, "--classes", 100, "--backtest"]
+    found = read_json(answer(*words, "--basis", "spline", "--json"))["backtest"]
+    expected = backtest_risk(headcount.load(pilot), distances(), basis="spline")
+    assert [step["classes"] for step in found["steps"]] == [10]
+    assert found["steps"][0]["forecasts"] == pytest.approx(expected.steps[0].forecasts, abs=1e-9)
+    assert found["method"] == "regression-spline" and found["supported"] == expected.supported
+    text = answer(*words, "--basis", "spline")
+    assert "What would have been forecast from fewer of the 20 classes" in text
+    assert expected.sentences()[-1].split(":")[0][:30] in text
+
+
+def test_priors_of_tasks(pilot, tree, answer, refused, tmp_path):
+    often = {str(i): 1 + i % 3 for i in range(20)}
+    words = ["risk", pilot, "--cost", tree, "--classes", "5,60", "--task-normalised"]
+    assert "give --priors" in refused(*words)
+    words += ["--priors", write(tmp_path / "often.json", often)]
+    found = read_json(answer(*words, "--json"))["task_normalised"]
+    loaded = headcount.load(pilot)
+    for row, k in zip(found, (5, 60), strict=True):
+        value, error = task_normalised_risk(loaded, distances(), k, often)
+        assert row["classes"] == k
+        assert (row["value"], row["standard_error"]) == pytest.approx((value, error), abs=1e-9)
+    assert "priors of each set of classes are made to sum to one" in answer(*words)
+
+
+def test_a_csv_holds_one_table(pilot, tree, refused):
+    words = ["risk", pilot, "--cost", tree, "--classes", 100, "--csv"]
+    for option in ("--backtest", "--task-normalised"):
+        assert "holds the curve alone" in refused(*words, option)
+    assert "kind must be one of" in refused(*words[:-1], "--kind", "old_set")
+    assert "contains the pilot's 20 classes" in refused(*words[:-2], 10, "--kind", "grown_set")

@@ -1,4 +1,6 @@
+import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -8,11 +10,13 @@ from headcount import ParameterError, Pilot, observe
 from headcount.errors import DataError, UnsupportedError
 from headcount.questions.risk import (
     as_priors,
+    forecast_risk,
     observed_risk,
     prior_weights,
     task_normalised_risk,
     with_priors,
 )
+from headcount.questions.risk.tasks import inverse_sums
 
 RULES = ("random", "lose", "win")
 
@@ -201,8 +205,53 @@ def test_drawn_tasks_do_not_depend_on_order_and_follow_the_seed():
 
 def test_tasks_refuse_what_makes_no_sense():
     pilot, _, cost = small(7)
-    for k, repeats in ((0, 10), (7, 10), (2.5, 10), (3, 1)):
+    with pytest.raises(ParameterError, match="up to the pilot's 6 classes nothing is fitted"):
+        task_normalised_risk(pilot, cost, 3, np.ones(6), basis="spline")
+    for k, repeats in ((0, 10), (2.5, 10), (3, 1)):
         with pytest.raises(ParameterError):
             task_normalised_risk(pilot, cost, k, np.ones(6), repeats=repeats)
     with pytest.raises(UnsupportedError, match="only counts"):
         task_normalised_risk(Pilot.from_losses([0, 1], 2, labels=[0, 1]), "zero-one", 2, [1, 1])
+
+
+def test_means_of_one_over_a_sum_of_priors():
+    priors = np.array([1, 2.5, 0.2, 7, 0.0])
+    for draws in (0, 1, 2, 4):
+        share = inverse_sums(priors, draws)
+        for a in (0.2, 1.0, 9.0, 14.0):
+            sums = [a + sum(drawn) for drawn in itertools.product(priors, repeat=draws)]
+            expected = np.mean(1 / np.array(sums))
+            assert share(np.array([a]))[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_beyond_the_pilot_equal_priors_give_the_plain_forecast(silent):
+    pilot = gaussian_pilot(5, per_class=4)
+    if silent:
+        pilot = pilot.keep_probes(np.flatnonzero(np.asarray(pilot.labels) % 2 == 0))
+    cost = np.where(np.arange(40)[:, None] % 3 == 0, 2.0, 1.0) * (1 - np.eye(40))
+    plain = forecast_risk(pilot, cost, 200, priors=np.ones(40), bandwidth=0.5)
+    value, error = task_normalised_risk(pilot, cost, 200, np.ones(40), bandwidth=0.5)
+    assert value == pytest.approx(float(plain.risk(200)), rel=0.02 if silent else 1e-6)
+    assert error == pytest.approx(float(plain.standard_error(200)))
+
+
+def test_beyond_the_pilot_priors_are_normalised_for_its_size():
+    # Every probe is a mistake at its own class's cost: only priors matter. At K + 1 classes that
+    # is nearly what plain priors say; of many more, what tasks drawn from the pilot lack is added.
+    rng = np.random.default_rng(0)
+    scores = rng.random((12, 12))
+    np.fill_diagonal(scores, -1)
+    priors = rng.gamma(1, 1, 12)
+    cost = (1 + 2 * (priors > 1))[:, None] * (1 - np.eye(12))
+    pilot = Pilot.from_scores(scores, np.arange(12), higher_is_better=True)
+    options = {"approach": "unconstrained", "basis": [np.ones_like], "intervals": False}
+    paid = cost.max(axis=1)
+    plain = priors @ paid / priors.sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        near, far = (task_normalised_risk(pilot, cost, k, priors, **options)[0] for k in (13, 1200))
+    assert abs(near - plain) < 0.02 * plain
+    draws = np.random.default_rng(1).integers(0, 12, (200_000, 12))
+    drawn = (priors[draws] * paid[draws]).sum(axis=1) / priors[draws].sum(axis=1)
+    assert far == pytest.approx(2 * plain - drawn.mean(), rel=0.02)

@@ -4,6 +4,7 @@ Public: what `__all__` lists. All else is internal.
 """
 
 from headcount.questions.risk.answers import RiskForecast
+from headcount.questions.risk.backtest import RiskBacktest, backtest_risk
 from headcount.questions.risk.cost_files import load_cost
 from headcount.questions.risk.costs import Cost, as_cost
 from headcount.questions.risk.covariance import curve_covariance
@@ -16,9 +17,11 @@ from headcount.questions.risk.tasks import task_normalised_risk
 __all__ = [
     "Cost",
     "ObservedRisk",
+    "RiskBacktest",
     "RiskForecast",
     "as_cost",
     "as_priors",
+    "backtest_risk",
     "cost_by_place",
     "curve_covariance",
     "forecast_risk",

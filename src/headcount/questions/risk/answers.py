@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +15,9 @@ from headcount.checks import Check, finding
 from headcount.curves.curve import FORECAST, OBSERVED, Curve
 from headcount.errors import ParameterError, UnsupportedError
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
+from headcount.questions.risk.error_model import RiskErrorModel
 from headcount.questions.risk.observed import ObservedRisk
+from headcount.questions.risk.sets import KINDS, grown_risk, variance_factor
 from headcount.support import validation
 from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
@@ -27,6 +29,10 @@ from headcount.uncertainty.asymptotics import asymptotic_interval
 Floats = NDArray[np.float64]
 
 GAP = 0.05  # of the observed risk
+NO_ERRORS = (
+    "there are no intervals: the pilot holds only counts, or intervals were not asked for; make it "
+    "from scores and pass intervals=True."
+)
 
 
 class RiskFit(Sensitive, Protocol):
@@ -67,7 +73,7 @@ class RiskForecast:
         Level of the intervals.
     observed : ObservedRisk
         What the pilot itself says, up to its own size.
-    fit : MixtureFit, PricedFit or PolynomialFit
+    fit : MixtureFit, PricedFit, UnconstrainedFit or PolynomialFit
         The fitted conditional cost.
     curve : Curve
         Risk against classes, with its interval.
@@ -89,7 +95,9 @@ class RiskForecast:
         method: str,
         confidence: float,
         largest_cost: float,
+        half_a_probe: float = 0.0,
         delta: DeltaMethod | None = None,
+        model: RiskErrorModel | None = None,
         warnings: tuple[str, ...] = (),
         nouns: Nouns = OURS,
     ) -> None:
@@ -101,9 +109,10 @@ class RiskForecast:
         self.method = method
         self.confidence = confidence
         self.largest_cost = largest_cost
+        self.half_a_probe = half_a_probe
         self.warnings = warnings
         self.nouns = nouns
-        self._delta = delta
+        self._delta, self._model = delta, model
         self.checks = tuple(_gap(observed, fit, 1e-9 * largest_cost))
         self.curve = self._work_out(curve_classes(self.n_classes, classes))
 
@@ -121,19 +130,91 @@ class RiskForecast:
         The standard error leaves out that the true conditional cost may not be in the basis.
         """
         if self._delta is None:
-            raise UnsupportedError(
-                "there are no intervals: the pilot holds only counts, or intervals were not asked "
-                "for; make it from scores and pass intervals=True."
-            )
+            raise UnsupportedError(NO_ERRORS)
+        if (validation.class_counts(k) > self.n_classes).any():
+            self.fit.slopes(np.zeros(0))  # refuses at once where none are known
         beyond = partial(self._delta.forecast, self.fit)
         return observed_or_forecast(k, self.n_classes, self._delta.observed, beyond)
 
-    def interval(self, k: Any, by: str = "asymptotic") -> tuple[Floats, Floats]:
-        """Interval for the expected risk among k classes, within zero and the largest cost."""
-        validation.choice(by, "by", ("asymptotic",))
-        return asymptotic_interval(
-            self.risk(k), self.standard_error(k), self.confidence, largest=self.largest_cost
+    def interval(
+        self, k: Any, kind: str = "expected", by: str | None = None
+    ) -> tuple[Floats, Floats]:
+        """Interval for the risk among k classes, within zero and the largest cost.
+
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of classes.
+        kind : {"expected", "new_set", "grown_set"}
+            What it is to hold: the expected risk, that of one new random set of k classes, or that
+            of one set that keeps the pilot's classes (k at least K), around `grown`; sets with
+            endless probes.
+        by : {"calibrated", "asymptotic"}, optional
+            Calibrated, the default where constraints hold the fit: few mistakes are no normal law,
+            and beyond the pilot the error of the shape is in it as it was seen on simulated
+            problems (`headcount.questions.risk.error_model`). Asymptotic: a normal interval from
+            `standard_error` alone, too narrow far beyond the pilot.
+
+        Returns
+        -------
+        lower, upper : ndarray
+        """
+        validation.choice(kind, "kind", KINDS)
+        way = ("asymptotic" if self._model is None else "calibrated") if by is None else by
+        validation.choice(way, "by", ("calibrated", "asymptotic"))
+        counts = validation.class_counts(k)
+        factor = np.sqrt(self._factor(counts, kind))
+        error = self.standard_error(counts) * factor
+        value = self.grown(counts) if kind == "grown_set" else self.risk(counts)
+        if way == "asymptotic":
+            return asymptotic_interval(value, error, self.confidence, largest=self.largest_cost)
+        if self._model is None:
+            raise UnsupportedError(
+                "calibrated intervals are known for approach='regression' only; ask for "
+                "by='asymptotic'."
+            )
+        own = float(self.risk(self.n_classes)), self.standard_error(self.n_classes) * factor
+        return self._model.limits(
+            value,
+            error,
+            np.log(counts / self.n_classes),
+            self.confidence,
+            largest=self.largest_cost,
+            half_a_probe=self.half_a_probe,
+            at_pilot=own,
         )
+
+    def grown(self, k: Any) -> Floats:
+        """Risk to expect on one set of k classes that keeps those of the pilot.
+
+        What was observed on the pilot's classes, and the forecast does not follow, stays with
+        them; see `headcount.questions.risk.sets`. Without two probes of any class it cannot be
+        told from the luck of the probes, and this is the plain forecast.
+        """
+        counts = validation.class_counts(k).astype(np.float64)
+        fit, own = self.fit, self.by_class or 0.0
+        flat = counts.ravel()
+        values = grown_risk(self.observed, fit, flat, self.n_classes, self.largest_cost, own)
+        return values.reshape(counts.shape)
+
+    @cached_property
+    def by_class(self) -> float | None:
+        """Part of the variance at the pilot's size from the choice of classes, not of probes.
+
+        None where no class has two probes, or nothing varies.
+        """
+        if self._delta is None:
+            raise UnsupportedError(NO_ERRORS)
+        total = float(self._delta.observed(np.array([float(self.n_classes)]))[0]) ** 2
+        by_probes = self._delta.probe_variance()
+        if by_probes is None or total <= 0:
+            return None
+        return max(0.0, 1 - by_probes / total)
+
+    def _factor(self, counts: Floats, kind: str) -> Floats:
+        if kind == "expected":
+            return np.ones(counts.shape)
+        return variance_factor(counts, self.n_classes, kind, self.by_class)
 
     def linear_map(self, k: Any) -> tuple[Floats, Floats, Floats | None]:
         """Return how the fitted risk at k moves with the observed curves.
@@ -150,23 +231,34 @@ class RiskForecast:
         counts = np.atleast_1d(validation.class_counts(k)).ravel()
         return self.fit.at, *self.fit.slopes(counts)
 
-    def table(self, k: Any) -> Curve:
-        """Return a row for each number of classes: risk, limits and region."""
+    def table(self, k: Any, kind: str = "expected") -> Curve:
+        """Return a row for each number of classes: risk, limits and region.
+
+        `kind` says of which set, as in `interval`; a grown set's risk is never measured.
+        """
         classes = np.unique(validation.class_counts(k)).astype(np.int64)
-        region = np.where(classes <= self.n_classes, OBSERVED, FORECAST)
-        lower, upper = self._limits(classes)
-        return Curve(classes, self.risk(classes), region, lower, upper, AverageCost())
+        grown = validation.choice(kind, "kind", KINDS) == "grown_set"
+        inside = (classes <= self.n_classes) & (not grown)
+        lower, upper = self._limits(classes, kind)
+        value = self.grown(classes) if grown else self.risk(classes)
+        region = np.where(inside, OBSERVED, FORECAST)
+        return Curve(classes, value, region, lower, upper, AverageCost())
 
     @property
     def answer(self) -> Curve:
         """The rows that were asked for, and that of the pilot's own size."""
-        return self.table([self.n_classes, *self.classes])
+        return self.answer_of("expected")
+
+    def answer_of(self, kind: str) -> Curve:
+        """Return the rows that were asked for of one kind, and that of the pilot's own size."""
+        own = [] if kind == "grown_set" else [self.n_classes]
+        return self.table([*own, *self.classes], kind)
 
     # -- ways out -------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the command line prints as JSON."""
-        answer = self.answer
+    def to_dict(self, kind: str = "expected") -> dict[str, Any]:
+        """Return what the command line prints as JSON, of one kind of set as in `interval`."""
+        answer = self.answer_of(kind)
         return {
             "schema": SCHEMA,
             "metric": answer.quantity.label,
@@ -174,6 +266,7 @@ class RiskForecast:
             "n_probes": self.n_probes,
             "method": self.method,
             "confidence": self.confidence,
+            "kind": kind,
             "observed": answer.rows(OBSERVED),
             "forecast": answer.rows(FORECAST),
             "checks": [check.to_dict() for check in self.checks],
@@ -225,10 +318,12 @@ class RiskForecast:
     def _work_out(self, classes: NDArray[np.int64]) -> Curve:
         return self.table(classes)
 
-    def _limits(self, classes: NDArray[np.int64]) -> tuple[Floats, Floats] | tuple[None, None]:
+    def _limits(
+        self, classes: NDArray[np.int64], kind: str
+    ) -> tuple[Floats, Floats] | tuple[None, None]:
         """Interval of the curve; nothing where the pilot is too small or too large for one."""
         try:
-            return self.interval(classes)
+            return self.interval(classes, kind)
         except UnsupportedError:
             return None, None
 

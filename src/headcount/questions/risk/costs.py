@@ -311,6 +311,29 @@ class HierarchyCost(Cost):
         return np.asarray(self._depths[true] + self._depths - 2 * shared, dtype=np.float64)
 
 
+class SubsetCost(Cost):
+    """Costs of mistakes among some of the classes.
+
+    Parameters
+    ----------
+    cost : Cost
+        Among all of them.
+    chosen : ndarray of int
+        Which are left.
+    names : ndarray
+        Their names.
+    """
+
+    def __init__(self, cost: Cost, chosen: NDArray[np.intp], names: NDArray[Any]) -> None:
+        super().__init__(names, len(chosen))
+        self._cost, self._chosen = cost, chosen
+        self.is_zero_one = cost.is_zero_one
+
+    def row(self, true: int) -> Floats:
+        """Return the columns that are left of one row."""
+        return self._cost.row(int(self._chosen[true]))[self._chosen]
+
+
 def _n_axes(values: Any) -> int:
     """Return how many axes an array has; -1 for lists of unequal length."""
     try:

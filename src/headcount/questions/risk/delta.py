@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
 from headcount.questions.risk.covariance import risk_jackknife
+from headcount.questions.risk.priors import prior_weights
+from headcount.questions.risk.sets import probe_variance
 from headcount.uncertainty.jackknife import Jackknife
 
 Floats = NDArray[np.float64]
@@ -67,6 +69,12 @@ class DeltaMethod:
         if by_error is not None:
             moves += self._rows("error", fit.at) @ by_error.T
         return _size(moves)
+
+    def probe_variance(self) -> float | None:
+        """Return the variance of the observed risk at K from the luck of the probes alone."""
+        pilot, priors = self._pilot, self._priors
+        weights = pilot.weights if priors is None else prior_weights(pilot, priors)
+        return probe_variance(pilot, self._costs["risk"], weights)
 
     def _rows(self, what: str, k: Floats) -> Floats:
         key = (what, k.tobytes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,24 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.answers import RiskFit, RiskForecast
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
 from headcount.questions.risk.delta import DeltaMethod
+from headcount.questions.risk.error_model import MODEL
 from headcount.questions.risk.moments import PolynomialFit
 from headcount.questions.risk.observed import observe_risk
 from headcount.questions.risk.priors import prior_weights
 from headcount.questions.risk.regression import BetaBasis, MixtureFit, PricedFit, Rows
+from headcount.questions.risk.unconstrained import (
+    Moments,
+    UnconstrainedFit,
+    moments_of,
+    moments_of_laws,
+)
 from headcount.support import validation
 from headcount.support.grids import asked_classes, warn_if_far
 from headcount.support.workers import doing
 
 Floats = NDArray[np.float64]
 
-APPROACHES = ("regression", "adjustment")
+APPROACHES = ("regression", "unconstrained", "adjustment")
 BASES = ("gaussian", "spline", "polynomial")
 SHAPES = ("auto", "rising", "one-way", "free")
 N_KNOTS = 10_000
@@ -46,7 +53,7 @@ def forecast_risk(
     classes: Any,
     *,
     approach: str = "regression",
-    basis: str = "gaussian",
+    basis: str | Sequence[Callable[[Floats], Any]] | None = None,
     shape: str = "auto",
     method: str | Extrapolator | None = None,
     priors: Any = None,
@@ -71,13 +78,19 @@ def forecast_risk(
         Cost of each mistake; see `as_cost`.
     classes : int or sequence of int
         Numbers of classes asked about.
-    approach : {"regression", "adjustment"}
-        Regression: least squares on the observed curve. Adjustment: a polynomial from unbiased
-        moments, without any constraint. It is a comparison from the paper, for k not far beyond K.
-    basis : {"gaussian", "spline", "polynomial"}
-        For regression, how the chance D(u) to be beaten is built: bumps on the probit scale and
-        linear splines as in `headcount.estimators.Regression` and `SplineRegression`, or a
-        polynomial.
+    approach : {"regression", "unconstrained", "adjustment"}
+        Regression: least squares on the observed curve, within what is possible of a risk.
+        Unconstrained: the same with any coefficients, which is linear in the observed curve and
+        so without bias where the basis is right (Eq. 12-17). Adjustment: a polynomial from
+        unbiased moments. The last two are the paper's, for comparison: far beyond K they may be
+        below zero or above every cost.
+    basis : {"gaussian", "spline", "polynomial"} or sequence of callable
+        For regression, how the chance D(u) to be beaten is built: bumps on the probit scale (the
+        default) and linear splines as in `headcount.estimators.Regression` and
+        `SplineRegression`, or a polynomial. Without constraints, what the conditional cost is a
+        combination of: linear splines with `degree` knots (the default; five are the p(5) of the
+        paper's Table 1), bumps, a polynomial without constant term, or any functions of u, such
+        as ``[np.ones_like, np.sqrt]``.
     shape : {"auto", "rising", "one-way", "free"}
         For regression, what is asked of the conditional cost. It is never negative. Rising: it
         can only rise with u, which is true where every mistake about a class costs the same.
@@ -94,11 +107,11 @@ def forecast_risk(
     bandwidth : float, optional
         Of the Gaussian basis; by default as `Regression` chooses it for the accuracy.
     degree : int
-        Of polynomials; fewer where the pilot has too few classes (K - 2 for adjustment).
+        Of polynomials (for adjustment at most K - 2); without constraints, also how many splines.
     largest_k : int, optional
-        For regression, use only k up to this.
+        For both regressions, use only k up to this.
     weights : callable, optional
-        For regression, weight w_k of each number of classes; one by default.
+        For both regressions, weight w_k of each number of classes; one by default.
     confidence : float
         Level of the intervals.
     intervals : bool
@@ -128,10 +141,10 @@ def forecast_risk(
     """
     asked = asked_classes(classes)
     validation.choice(approach, "approach", APPROACHES)
-    validation.choice(basis, "basis", BASES)
+    basis = _checked_basis(basis, approach)
     validation.choice(shape, "shape", SHAPES)
-    if method is not None and approach == "adjustment":
-        raise ParameterError("adjustment uses no law of mistakes; leave method out.")
+    if method is not None and approach != "regression":
+        raise ParameterError(f"{approach} uses no law of mistakes; leave method out.")
     degree = validation.whole_number(degree, "degree", 0 if approach == "adjustment" else 1)
     level = validation.confidence_level(confidence)
     with listening() as warnings:
@@ -141,16 +154,23 @@ def forecast_risk(
         fit: RiskFit
         if approach == "adjustment":
             fit, name = measured.adjusted(degree), "adjustment"
+        elif approach == "unconstrained":
+            moments = _moments(basis, pilot, bandwidth, degree, random_state)
+            rows = Rows(*_rows(pilot, largest_k, weights))
+            fit = UnconstrainedFit(moments, rows, measured.observed.risk(rows.k))
+            name = f"unconstrained-{basis if isinstance(basis, str) else 'functions'}"
         else:
             rows = Rows(*_rows(pilot, largest_k, weights))
             if method is None:
+                assert isinstance(basis, str)  # as was checked
                 laws = _basis(basis, pilot, bandwidth, degree, random_state)
                 fit, name = measured.regressed(laws, rows, shape), f"regression-{basis}"
             else:
                 fit, name = measured.priced(resolve(method, random_state), rows, shape)
         warn_if_far(pilot.n_classes, asked[-1])
-    sure = intervals and pilot.has_scores and method is None
+    sure = intervals and pilot.has_scores
     delta = DeltaMethod(pilot, measured.cost, priors) if sure else None
+    learned = sure and method is None and approach == "regression"
     return RiskForecast(
         observed=measured.observed,
         fit=fit,
@@ -159,7 +179,9 @@ def forecast_risk(
         method=name,
         confidence=level,
         largest_cost=measured.largest,
+        half_a_probe=0.5 * measured.mean_mistake / pilot.n_probes,
         delta=delta,
+        model=MODEL if learned else None,
         warnings=tuple(warnings),
         nouns=pilot.nouns,
     )
@@ -173,6 +195,7 @@ class _Measured:
         self.observed = observe_risk(pilot, cost, priors=priors)
         self.weights = pilot.weights if priors is None else prior_weights(pilot, priors)
         self.flat, self.smallest, self.largest, self.ceiling = True, 1.0, 1.0, 1.0
+        self.mean_mistake = 1.0
         if not cost.is_zero_one:
             self._look_through()
 
@@ -226,14 +249,15 @@ class _Measured:
         with_probes = np.unique(self.pilot.labels).tolist()
         ends = np.array([_ends(self.cost, true) for true in with_probes])
         self.smallest, self.largest = float(ends[:, 0].min()), float(ends[:, 1].max())
+        self.mean_mistake = float(per_class[with_probes] @ ends[:, 2])
         self.flat = bool((ends[:, 0] == ends[:, 1]).all())
         self.ceiling = float(per_class[with_probes] @ ends[:, 1])
 
 
-def _ends(cost: Cost, true: int) -> tuple[float, float]:
-    """Smallest and largest cost of a mistake about one class."""
+def _ends(cost: Cost, true: int) -> tuple[float, float, float]:
+    """Smallest, largest and mean cost of a mistake about one class."""
     row = np.delete(cost.row(true), true)
-    return float(row.min()), float(row.max())
+    return float(row.min()), float(row.max()), float(row.mean())
 
 
 def _rows(
@@ -248,6 +272,40 @@ def _rows(
         )
     k, share = curve_rows(last, weights)
     return k, share / share.sum()
+
+
+def _checked_basis(basis: Any, approach: str) -> str | list[Callable[[Floats], Any]]:
+    """Return the basis, by default that of the approach."""
+    if basis is None:
+        return "spline" if approach == "unconstrained" else "gaussian"
+    if isinstance(basis, str):
+        validation.choice(basis, "basis", BASES)
+        return basis
+    functions = list(basis)
+    if approach != "unconstrained":
+        raise ParameterError(
+            f"functions as a basis go with approach='unconstrained', not {approach!r}; there the "
+            f"basis is one of {', '.join(BASES)}."
+        )
+    if not functions or not all(callable(function) for function in functions):
+        raise ParameterError("basis must be a name or a list of functions of u, at least one.")
+    return functions
+
+
+def _moments(
+    basis: str | list[Callable[[Floats], Any]],
+    pilot: Pilot,
+    bandwidth: float | None,
+    degree: int,
+    random_state: int,
+) -> Moments:
+    """Return the moments of what the conditional cost is a combination of."""
+    if not isinstance(basis, str):
+        return moments_of(basis)
+    if basis == "spline":
+        uniform = knots("uniform", degree, pilot.n_classes, pilot.n_classes)
+        return moments_of_laws(SplineBasis(uniform))
+    return moments_of_laws(_basis(basis, pilot, bandwidth, degree, random_state))
 
 
 @doing("Choosing how smooth the fit is")

@@ -131,3 +131,13 @@ def spend_tasks(scores, rows, true, cost, weights, rule, tasks, spent):
             if tasks[r, true]:
                 paid = _paid(tasks[r], classes, values, above, tied, cost, rule)
                 spent[r] += weights[i] * paid
+
+
+@njit(nogil=True, cache=True)
+def pay_rows(scores, rows, true, cost, rule, paid):
+    """Write what each of some probes of one class costs when all classes compete."""
+    classes, values = np.empty(len(cost), np.int64), np.empty(len(cost))
+    every = np.ones(len(cost), np.bool_)
+    for i in rows:
+        above, tied = _rivals(scores[i], true, classes, values)
+        paid[i] = _paid(every, classes, values, above, tied, cost, rule)

@@ -72,6 +72,28 @@ def cost_by_place(pilot: Pilot, cost: Any, weights: Any = None) -> Floats:
     return _from_scores(pilot, priced, weighted)
 
 
+def paid_by_probe(pilot: Pilot, cost: Cost) -> Floats:
+    """Return what each probe costs among all classes of a pilot with scores.
+
+    Examples
+    --------
+    >>> from headcount import Pilot
+    >>> from headcount.questions.risk import as_cost
+    >>> from headcount.questions.risk.ranks import paid_by_probe
+    >>> pilot = Pilot.from_scores([[1, 2], [3, 2], [4, 4]], [0, 0, 1])
+    >>> paid_by_probe(pilot, as_cost([[0, 3], [5, 0]], pilot)).tolist()
+    [3.0, 0.0, 2.5]
+    """
+    assert pilot.labels is not None  # a pilot with scores has labels
+    paid, rule = np.zeros(pilot.n_probes), RULES[pilot.tie_rule]
+    for block, scores in pilot.ordered_blocks():
+        labels, of_block = pilot.labels[block], np.zeros(len(scores))
+        for true, rows in _runs(labels, np.argsort(labels, kind="stable")):
+            kernels.pay_rows(scores, rows, true, cost.row(true), rule, of_block)
+        paid[block] = of_block
+    return paid
+
+
 def place_chances(k: Any, n_classes: int) -> Floats:
     """Return the chance that each place is the best wrong one drawn, for numbers of classes k.
 
