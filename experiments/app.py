@@ -328,6 +328,10 @@ def cleanex(
             metavar="PART,PART,...",
         ),
     ] = None,
+    pilot_classes: Annotated[
+        str | None,
+        typer.Option(help="Sizes of the pilots; by default those of the paper.", metavar="K,K,..."),
+    ] = None,
     repeats: Annotated[int, typer.Option(help="Random pilots of each population.")] = 10,
     methods: Annotated[
         str | None,
@@ -364,6 +368,10 @@ def cleanex(
 
     wanted = resolve_all(list(experiment.METHODS) if methods is None else names_of(methods))
     run = cleanex_populations.chosen_parts(None if parts is None else listed(parts), data)
+    sizes = dict(cleanex_populations.PILOTS)
+    if pilot_classes is not None:
+        asked = tuple(_whole(size, "--pilot-classes") for size in listed(pilot_classes))
+        sizes = {part: asked for part in run}
     inputs = [] if data is None else [cleanex_populations.face_file(data)]
     inputs += [] if kept is None else [kept]
     pictures = cleanex_figures.pictures(run)
@@ -374,6 +382,7 @@ def cleanex(
             parts=run,
             faces=data,
             methods=wanted,
+            pilot_classes=sizes,
             repeats=repeats,
             fewer=_counts(fewer_repeats),
             kept=kept,

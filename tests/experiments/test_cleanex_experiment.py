@@ -449,6 +449,13 @@ def test_command_shows_means_of_parts_and_names_its_files(command, tmp_path):
     assert "5 tasks, 5 of them done before" in command("--parts", "decoding", *FAST)[1]
 
 
+def test_command_draws_pilots_of_other_sizes(command):
+    code, out, err = command("--parts", "decoding", "--pilot-classes", "20,30", *FAST)
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines() if line.strip().startswith("decoding")]
+    assert [line[2] for line in lines] == ["20"] * 3 + ["30"] * 3
+
+
 def test_command_takes_options_with_commas_and_counts_one_pilot(command):
     few = ("--parts", "decoding", "--repeats", 1)
     code, out, err = command(*few, "--methods", "cleanex:layers=(3,2):iterations=1,no-change")

@@ -27,8 +27,9 @@ def folder(tmp_path):
     return tmp_path, Pilot.from_scores(scores, labels)
 
 
-def test_rows_hold_both_forecasts_and_their_difference(folder, tmp_path):
+def test_rows_hold_both_forecasts_and_their_difference(folder, tmp_path, monkeypatch):
     path, pilot = folder
+    monkeypatch.setattr(recorded, "BESIDE", ("auto",))
     table = (Recorded("toy", 8, 50, 0.4, (0.5, 0.45, 0.3)), Recorded("away", 8, 50, 0.4, (0, 0, 0)))
     results = recorded.recorded(path, Settings(tmp_path / "out", n_jobs=1), table=table)
     assert [row["method"] for row in results.rows] == [*recorded.METHODS, *recorded.BESIDE]
@@ -47,8 +48,9 @@ def test_a_folder_without_the_files_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(not TELUGU.is_dir(), reason="the Telugu pilots are not at hand")
-def test_kernel_densities_are_those_of_the_authors(tmp_path, capsys):
+def test_kernel_densities_are_those_of_the_authors(tmp_path, capsys, monkeypatch):
     """All sixteen of the files at hand to 0.0001; their regression within its random bandwidth."""
+    monkeypatch.setattr(recorded, "BESIDE", ())
     assert app.main(["recorded", str(TELUGU), "--output", str(tmp_path), "--jobs", "1"]) == 0
     rows = json.loads((tmp_path / "recorded.json").read_text())["rows"]
     assert {row["pilot_classes"] for row in rows} == {20, 100}

@@ -36,6 +36,7 @@ def test_each_basis_is_forecast_in_each_setting(tmp_path, monkeypatch):
 
 def test_other_methods_see_the_pilots_of_the_bases(tmp_path, monkeypatch):
     monkeypatch.setattr(figure10, "BASES", {"lin2": figure10.BASES["lin2"]})
+    monkeypatch.setattr(figure10, "SIGMAS", (0.55,))
     some = {"auto": resolve("auto"), "kde": resolve("kde")}
     settings = Settings(tmp_path, n_jobs=1)
     results = figure10.figure10(
