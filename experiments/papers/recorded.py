@@ -17,6 +17,7 @@ from experiments.figures import COLOURS, TRUTH, list_axis, new_figure
 from experiments.journal import Record
 from experiments.methods import forecast_record, rounded, stamp
 from experiments.papers.pilots import digest
+from experiments.papers.telugu import MANY
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
 from headcount.errors import DataError
@@ -26,7 +27,6 @@ from headcount.pilot.loading import load
 NAME = "recorded"
 METHODS = ("kde", "kde:bandwidth=bcv", "regression")
 BESIDE = ("auto", "cleanex-fast")  # without a counterpart in their table
-MANY = 100  # classes, with 5,000 probes: too many for a network here
 
 
 class Recorded(NamedTuple):
