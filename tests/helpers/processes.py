@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -24,12 +25,19 @@ NO_ANSWER, UNREAD = 2, 141
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
-def start(*argv, env=None, **options):
+def start(*argv, env=None, preexec_fn=lambda: None, **options):
     """Start the command as a process of its own."""
+
+    def prepare():
+        # nohup, and a shell's background, have their programs ignore some of these.
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        preexec_fn()
+
     usual = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     words = [sys.executable, "-m", "headcount", *map(str, argv)]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(words, env=usual | (env or {}), **streams | options)
+    return subprocess.Popen(words, env=usual | (env or {}), preexec_fn=prepare, **streams | options)
 
 
 def go(*argv, **options):
@@ -64,12 +72,12 @@ def descriptor_named(number, tmp_path):
     return link
 
 
-def waiting_to_write(gate, tmp_path, env=None):
+def waiting_to_write(gate, tmp_path, env=None, **options):
     """Start a gate that waits for somebody to read gate.xml; return it and its scratch folder."""
     pipe, scratch = tmp_path / "gate.xml", tmp_path / "scratch"
     os.mkfifo(pipe)
     scratch.mkdir()
-    process = start(*gate, "--junit", pipe, env={"TMPDIR": str(scratch)} | (env or {}))
+    process = start(*gate, "--junit", pipe, env={"TMPDIR": str(scratch)} | (env or {}), **options)
     deadline = time.monotonic() + 90
     while not any(path.stat().st_size for path in scratch.glob(".headcount.*")):
         assert process.poll() is None and time.monotonic() < deadline

@@ -227,11 +227,8 @@ def test_a_signal_that_becomes_an_error_on_the_way_still_ends_as_one(pilot, tmp_
 
 def test_signals_that_are_ignored_stay_ignored(pilot, tmp_path):
     """As `nohup` asks for."""
-    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # children inherit it
-    try:
-        process, _ = waiting_to_write(through(pilot, PASSES), tmp_path)
-    finally:
-        signal.signal(signal.SIGHUP, ignored)
+    ignore = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
+    process, _ = waiting_to_write(through(pilot, PASSES), tmp_path, **ignore)
     process.send_signal(signal.SIGHUP)
     assert (tmp_path / "gate.xml").read_text().startswith("<?xml")
     process.communicate(timeout=30)
