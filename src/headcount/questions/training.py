@@ -42,7 +42,7 @@ from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
-from headcount.uncertainty.jackknife import MetricJackknife
+from headcount.uncertainty.jackknife import MetricJackknife, refuse_unlisted
 from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
@@ -632,6 +632,8 @@ def _steps(
     if not all(each.pilot.knows_rivals for each in trained):
         return "a pilot holds only counts, which do not say who beats whom"
     try:
+        for each in trained:
+            refuse_unlisted(each.pilot)
         whole = [SharedRivals(each.pilot).pilot for each in trained]
     except UnsupportedError as error:
         return str(error).removesuffix(".")
