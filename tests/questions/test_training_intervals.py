@@ -177,6 +177,12 @@ def test_no_intervals_where_nothing_is_known_or_wanted():
     assert few.to_dict()["values"][0]["lower"] is None
 
 
+def test_probes_of_one_class_alone_give_no_interval():
+    pilots = {r: pilot.keep_probes([0, 1, 2]) for r, pilot in at_each_size().items()}
+    result = forecast_training(pilots, 50, 32)
+    assert result.interval(50, 32) is None and "all probes are of one class" in repr(result)
+
+
 def test_words_and_rows_have_the_limits(result):
     row = result.to_frame().query("training_size == 32 and classes == 500").iloc[0]
     assert (row.lower, row.upper) == tuple(float(end) for end in result.interval(500, 32))

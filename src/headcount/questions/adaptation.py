@@ -381,8 +381,9 @@ def adaptation(
     intervals too wide if classes are shared. Training is random, too: the interval is for the
     models as they were trained, and leaves out how another run of training would differ.
 
-    In simulations without adaptation and with (`tests/long/questions/test_adaptation.py`), 90%
-    intervals held the truth as often as they should, whether classes were shared or not.
+    In simulations (60 pairs of 60 and 240 round classes, method `auto`, no adaptation; standard
+    error 4 points) 90% intervals held the truth in 90% where the smaller set was part of the larger
+    one, and in 98% where it was another.
 
     References
     ----------

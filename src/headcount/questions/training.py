@@ -42,7 +42,7 @@ from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
 from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
-from headcount.uncertainty.jackknife import MetricJackknife
+from headcount.uncertainty.jackknife import MetricJackknife, refuse_unlisted
 from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
@@ -235,7 +235,9 @@ def forecast_training(
     standard deviation higher or lower; and past K the shape of the law, as learned for
     `ProbitNormal`.
     That learning follows a power law is taken for granted. They need pilots that say who beats
-    whom. INTERVALS_MEASURED
+    whom. In simulations they were mostly too wide: 1.1 to 2.8 times the spread of errors. They held
+    the truth in all 25 sets of 100 round classes whose representation is a mean, and in 14 (at
+    100 classes) to 18 (at 5,000) of 18 where it is the nearest point and learning is slow.
 
     The table shows root mean square errors at training size 32 and 200, 1,000 and 5,000 classes,
     forecast from sizes 1, 2, 4 and 8 of 200 round classes with 5 probes each (30 pilots for each
@@ -630,6 +632,8 @@ def _steps(
     if not all(each.pilot.knows_rivals for each in trained):
         return "a pilot holds only counts, which do not say who beats whom"
     try:
+        for each in trained:
+            refuse_unlisted(each.pilot)
         whole = [SharedRivals(each.pilot).pilot for each in trained]
     except UnsupportedError as error:
         return str(error).removesuffix(".")
