@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNTED = 1e12  # classes up to which sets hold whole numbers of each group
+MOST_BEST = 100  # losses are added up group by group, which takes as many steps squared
 MOST_ROWS = 4_000_000  # of ways in which ties can fall
 STEP, REACH = 0.1, 8.5  # of the common factor, on the scale of standard deviations
 MOST_ALIKE = 0.97  # correlation past which the steps would be too coarse
@@ -371,6 +372,10 @@ def within(metric: Metric) -> int:
     if not isinstance(metric, Top):
         raise UnsupportedError(
             f"a mix is known for accuracy and top-m, not for {metric.name}; choose one of those."
+        )
+    if metric.m > MOST_BEST:
+        raise UnsupportedError(
+            f"of a mix the best {MOST_BEST} can be counted, not {metric.m:,}; ask for fewer."
         )
     return metric.m
 
