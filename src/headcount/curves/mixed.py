@@ -116,11 +116,16 @@ class GroupRows:
         """
         return fewer_than(
             [
-                loss_masses(int(n), int(size), m)[:, lost]
-                for n, size, lost in zip(self.n_rivals, sizes, self.losses.T, strict=True)
+                loss_masses(int(n), int(size), m, losses)[:, place]
+                for n, size, (losses, place) in zip(self.n_rivals, sizes, self.columns, strict=True)
             ],
             m,
         )
+
+    @cached_property
+    def columns(self) -> list[tuple[Ints, NDArray[np.intp]]]:
+        """For each group, the numbers of losses that occur, and which of them each row has."""
+        return [np.unique(column, return_inverse=True) for column in self.losses.T]
 
     @cached_property
     def distinct(self) -> GroupRows:
@@ -130,16 +135,15 @@ class GroupRows:
         return GroupRows(losses, weights, self.n_rivals)
 
 
-def loss_masses(n_rivals: int, drawn: int, m: int) -> Floats:
+def loss_masses(n_rivals: int, drawn: int, m: int, losses: Ints) -> Floats:
     """Return the chances that 0 ... m - 1 of the rivals drawn win (row), for each number of losses.
 
     Examples
     --------
-    >>> loss_masses(3, 2, 2).round(3).tolist()
+    >>> loss_masses(3, 2, 2, np.arange(4)).round(3).tolist()
     [[1.0, 0.333, 0.0, 0.0], [0.0, 0.667, 0.667, 0.0]]
     """
-    within = np.zeros((m + 1, n_rivals + 1))
-    losses = np.arange(n_rivals + 1)
+    within = np.zeros((m + 1, len(losses)))
     for top in range(1, m + 1):
         hypergeometric.fill_chances_within(losses, n_rivals, drawn, top, within[top])
     return np.maximum(np.diff(within, axis=0), 0.0)
