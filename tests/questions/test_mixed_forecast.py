@@ -158,6 +158,8 @@ def test_refusals(pilot, result):
     )
     with pytest.raises(UnsupportedError, match="a mix needs to know which classes beat each"):
         forecast(counts, mix=MIX, **options)
+    with pytest.raises(UnsupportedError, match="the best 100 can be counted, not 101"):
+        forecast(pilot, mix=MIX, metric="top-101", **options)
     with pytest.raises(UnsupportedError, match='contains them all; ask for kind="new_set"'):
         result.interval(60, "grown_set")
     with pytest.raises(UnsupportedError, match='not known for a mix; use by="resampling"'):

@@ -55,8 +55,8 @@ ADVICE = {
         "whole groups at random. If mistakes inside a group cost less, see `headcount risk`."
     ),
     "HC013": (
-        "If the classes to come have another mix of groups, forecast that (`mix=`, `--mix`); or "
-        "forecast groups one by one (`pilot.only_groups`)."
+        "If the classes to come have another mix of groups, forecast that with `mix=` or `--mix`. "
+        "Or forecast groups one by one (`pilot.only_groups`)."
     ),
     "HC014": (
         "Take the forecast as a guide. Test it: train on half of the classes, forecast the "

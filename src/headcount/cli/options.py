@@ -181,7 +181,7 @@ Mix = Annotated[
     str | None,
     typer.Option(
         help="Shares of the pilot's groups among the classes to come, e.g. a=0.9,b=0.1.",
-        metavar="GROUP=SHARE,...",
+        metavar="MIX",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Share of intervals that should hold the truth.")]

@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNTED = 1e12  # classes up to which sets hold whole numbers of each group
+MOST_BEST = 100  # losses are added up group by group, which takes as many steps squared
 MOST_ROWS = 4_000_000  # of ways in which ties can fall
 STEP, REACH = 0.1, 8.5  # of the common factor, on the scale of standard deviations
 MOST_ALIKE = 0.97  # correlation past which the steps would be too coarse
@@ -115,11 +116,16 @@ class GroupRows:
         """
         return fewer_than(
             [
-                loss_masses(int(n), int(size), m)[:, lost]
-                for n, size, lost in zip(self.n_rivals, sizes, self.losses.T, strict=True)
+                loss_masses(int(n), int(size), m, losses)[:, place]
+                for n, size, (losses, place) in zip(self.n_rivals, sizes, self.columns, strict=True)
             ],
             m,
         )
+
+    @cached_property
+    def columns(self) -> list[tuple[Ints, NDArray[np.intp]]]:
+        """For each group, the numbers of losses that occur, and which of them each row has."""
+        return [np.unique(column, return_inverse=True) for column in self.losses.T]
 
     @cached_property
     def distinct(self) -> GroupRows:
@@ -129,16 +135,15 @@ class GroupRows:
         return GroupRows(losses, weights, self.n_rivals)
 
 
-def loss_masses(n_rivals: int, drawn: int, m: int) -> Floats:
+def loss_masses(n_rivals: int, drawn: int, m: int, losses: Ints) -> Floats:
     """Return the chances that 0 ... m - 1 of the rivals drawn win (row), for each number of losses.
 
     Examples
     --------
-    >>> loss_masses(3, 2, 2).round(3).tolist()
+    >>> loss_masses(3, 2, 2, np.arange(4)).round(3).tolist()
     [[1.0, 0.333, 0.0, 0.0], [0.0, 0.667, 0.667, 0.0]]
     """
-    within = np.zeros((m + 1, n_rivals + 1))
-    losses = np.arange(n_rivals + 1)
+    within = np.zeros((m + 1, len(losses)))
     for top in range(1, m + 1):
         hypergeometric.fill_chances_within(losses, n_rivals, drawn, top, within[top])
     return np.maximum(np.diff(within, axis=0), 0.0)
@@ -371,6 +376,10 @@ def within(metric: Metric) -> int:
     if not isinstance(metric, Top):
         raise UnsupportedError(
             f"a mix is known for accuracy and top-m, not for {metric.name}; choose one of those."
+        )
+    if metric.m > MOST_BEST:
+        raise UnsupportedError(
+            f"of a mix the best {MOST_BEST} can be counted, not {metric.m:,}; ask for fewer."
         )
     return metric.m
 

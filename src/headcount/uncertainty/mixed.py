@@ -209,7 +209,7 @@ class GroupJackknife:
         n_rivals = self.counts.n_rivals(group)
         lost = losses.copy()
         masses = [
-            loss_masses(int(n) - (h == left_out), int(size), self.m)
+            _all_masses(int(n) - (h == left_out), int(size), self.m)
             for h, (n, size) in enumerate(zip(n_rivals, sizes, strict=True))
         ]
         lost[:, left_out] = np.minimum(lost[:, left_out], n_rivals[left_out] - 1)
@@ -286,5 +286,10 @@ class GroupJackknife:
         sizes = rivals(self.table.shares, k, group)
         n_rivals = self.counts.n_rivals(group) - np.array(fewer)
         return [
-            loss_masses(int(n), int(size), self.m) for n, size in zip(n_rivals, sizes, strict=True)
+            _all_masses(int(n), int(size), self.m) for n, size in zip(n_rivals, sizes, strict=True)
         ]
+
+
+def _all_masses(n_rivals: int, drawn: int, m: int) -> Floats:
+    """Return the chances of 0 ... m - 1 losses for 0 ... n_rivals losses in the pilot."""
+    return loss_masses(n_rivals, drawn, m, np.arange(n_rivals + 1))

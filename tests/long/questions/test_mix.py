@@ -5,6 +5,7 @@ import pytest
 
 from headcount import Pilot, by_popularity, estimators, forecast
 from headcount.curves.mixed import MixedObserved, mix_table
+from headcount.errors import silence
 from headcount.estimators.mixed import Mixed
 from headcount.metrics import ACCURACY
 from headcount.uncertainty.mixed import GroupJackknife
@@ -48,9 +49,8 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(truth):
     """24 pilots at three sizes: at 90%, fewer than 19 of 24 would come up once in a hundred."""
     inside, widths = [], []
     for seed in range(24):
-        result = forecast(
-            pilot_of(seed), classes=CLASSES[0], mix=MIX, method="probit-normal", n_jobs=1
-        )
+        with silence():
+            result = forecast(pilot_of(seed), classes=100, mix=MIX, method="probit-normal")
         lower, upper = result.interval(CLASSES)
         inside.append((lower <= truth) & (truth <= upper))
         widths.append(upper - lower)
@@ -59,16 +59,17 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(truth):
 
 
 def test_the_jackknife_is_as_large_as_the_spread_over_pilots():
-    """120 pilots: the ratio of variances has a standard error of 13%."""
+    """500 pilots, 40 of them jackknifed: the ratio of variances has a standard error of 8%."""
     k = np.array([12, 37, 49])
     values, variances = [], []
-    for seed in range(120):
+    for seed in range(500):
         pilot = pilot_of(seed)
         observed = MixedObserved(mix_table(pilot, MIX))
         values.append(observed.value(k))
-        variances.append(GroupJackknife(pilot, observed, ACCURACY).standard_error(k) ** 2)
+        if seed < 40:
+            variances.append(GroupJackknife(pilot, observed, ACCURACY).standard_error(k) ** 2)
     ratio = np.mean(variances, axis=0) / np.var(values, axis=0, ddof=1)
-    assert ((ratio > 0.65) & (ratio < 1.4)).all(), ratio
+    assert ((ratio > 0.8) & (ratio < 1.4)).all(), ratio
 
 
 def popular_world(rng, n_classes, per_class):
