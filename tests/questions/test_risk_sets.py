@@ -151,6 +151,7 @@ def test_where_nothing_was_wrong_something_may_be():
     with pytest.warns(match="all 24 probes are right"):
         result = forecast_risk(pilot, cost, [24, 100])
     (lower, upper), half = result.interval([12, 24, 100]), 2.5 / 48
+    assert result.interval(1) == (0, 0)
     assert lower.tolist() == [0, 0, 0]
     assert half < upper[0] < upper[1] < upper[2] < 3
     # Half a mistake, whose logarithm has the variance psi'(1/2) = pi^2 / 2.
