@@ -3,7 +3,7 @@
 Kinds of problems are of two sorts. On those of `CHOSEN` the constants in
 `headcount.questions.risk.error_model` were chosen (``--fit`` chooses them again). Those of `ASIDE`
 are looked at only to see whether the intervals hold: other laws, other costs, and real data; those
-of `LATE` were written, and looked at once, when everything else was settled. Run as
+of `LATE` were written when the form was nearly settled, and `LAST` when everything was. Run as
 ``python experiments/coverage/risk_intervals.py --out experiments/results/risk``; some ten minutes.
 With ``--rows FILE...`` the limits are computed anew from forecasts that earlier runs kept, at once.
 """
@@ -176,6 +176,23 @@ def ring(n_dims: int, noise: float) -> Draw:
     return draw
 
 
+def cubes(n_dims: int, noise: float) -> Draw:
+    """Fill a cube with classes and small cubes with probes; a third are dear to miss."""
+
+    def draw(n_classes: int, n_probes: int, seed: int) -> Drawn:
+        rng = np.random.default_rng(seed)
+        centres = rng.random((n_classes, n_dims))
+        labels = np.arange(n_probes) % n_classes
+        points = centres[labels] + noise * (rng.random((n_probes, n_dims)) - 0.5)
+        near = (centres[:, :1] // 0.34).astype(np.int64)
+        dear = np.where(rng.random((n_classes, 1)) < 1 / 3, np.float32(4), np.float32(1))
+        cost = np.where(near == near.T, dear, 2 * dear)
+        np.fill_diagonal(cost, 0)
+        return nearest(centres, labels, points), cost
+
+    return draw
+
+
 def syllables(careful: bool) -> Draw:
     """Draw Hangul syllables: a mistake costs what it does in a dictionary (docs/risk.md)."""
     data = np.load(files("headcount.datasets") / "hangul.npz")
@@ -212,6 +229,7 @@ ASIDE: dict[str, Draw] = {
     "syllables, plain": syllables(False),
     "syllables, by angle": syllables(True),
 }
+LAST: dict[str, Draw] = {"cubes, easy": cubes(4, 0.2), "cubes, hard": cubes(6, 0.8)}
 LATE: dict[str, Draw] = {
     "ages, easy": ages(0.05),
     "ages, hard": ages(0.15),
@@ -284,7 +302,7 @@ def fit(rows: list[dict[str, Any]]) -> None:
         off = np.maximum(lower - truth, 0) + np.maximum(truth - upper, 0)
         return float(np.mean(upper - lower + 2 / (1 - CONFIDENCE) * off))
 
-    best = minimize(score, np.log([0.1, 1.0]), method="Nelder-Mead").x
+    best = minimize(score, np.log([0.15, 1.3, 0.5]), method="Nelder-Mead").x
     print("constants", np.exp(best).round(3).tolist())
 
 
@@ -330,7 +348,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--classes", type=int, nargs="+", default=[100, 200], help="of pilots")
     parser.add_argument("--repeats", type=int, nargs="+", default=[12, 6], help="of each size")
-    parser.add_argument("--sorts", nargs="+", default=[], help="chosen, aside, late; all of them")
+    parser.add_argument(
+        "--sorts", nargs="+", default=[], help="chosen, aside, late, last; all of them"
+    )
     parser.add_argument("--fit", action="store_true", help="choose the constants again")
     parser.add_argument("--keep", type=Path, help="file for the forecasts, for --rows later")
     parser.add_argument("--rows", type=Path, nargs="+", help="take the forecasts of these files")
@@ -368,7 +388,7 @@ def main() -> None:
 def forecasts(n_classes: int, repeats: int, sorts: list[str]) -> list[dict[str, Any]]:
     """Return the rows of every kind of problem, or of some sorts of them."""
     rows = []
-    for sort, kinds in (("chosen", CHOSEN), ("aside", ASIDE), ("late", LATE)):
+    for sort, kinds in (("chosen", CHOSEN), ("aside", ASIDE), ("late", LATE), ("last", LAST)):
         if sorts and sort not in sorts:
             continue
         for name, draw in kinds.items():

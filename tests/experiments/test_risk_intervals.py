@@ -16,6 +16,7 @@ def small(monkeypatch):
     monkeypatch.setattr(study, "CHOSEN", {"hard": study.families(6, 4, 0.6, 0.5)})
     monkeypatch.setattr(study, "ASIDE", {"plain": study.ring(4, 0.4)})
     monkeypatch.setattr(study, "LATE", {})
+    monkeypatch.setattr(study, "LAST", {})
     monkeypatch.setattr(study, "RATIOS", np.array([2, 5]))
     monkeypatch.setattr(study, "TRUTH_PROBES", 200)
 

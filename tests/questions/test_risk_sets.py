@@ -118,7 +118,8 @@ def test_kinds_by_hand(result, by):
                 share, own = value / most, float(result.risk(40)) / most
                 at_pilot = float(result.standard_error(40)) * np.sqrt(factor) / (own * (1 - own))
                 odds = max(error / (share * (1 - share)), at_pilot) / most
-                shape = MODEL.scale * np.log(k / 40) ** MODEL.power
+                start = np.sqrt(polygamma(1, (most / at_pilot) ** 2 + 0.5))
+                shape = MODEL.scale * np.log(k / 40) ** MODEL.power * start**MODEL.share
                 spread = np.sqrt(polygamma(1, 1 / odds**2 + 0.5) + shape**2)
                 expected = most * expit(logit(share) + Z90 * spread * np.array([-1, 1]))
             np.testing.assert_allclose(result.interval(k, kind, by), expected, rtol=1e-9)
@@ -150,6 +151,7 @@ def test_where_nothing_was_wrong_something_may_be():
     with pytest.warns(match="all 24 probes are right"):
         result = forecast_risk(pilot, cost, [24, 100])
     (lower, upper), half = result.interval([12, 24, 100]), 2.5 / 48
+    assert result.interval(1) == (0, 0)
     assert lower.tolist() == [0, 0, 0]
     assert half < upper[0] < upper[1] < upper[2] < 3
     # Half a mistake, whose logarithm has the variance psi'(1/2) = pi^2 / 2.

@@ -174,7 +174,7 @@ class RiskForecast:
                 "by='asymptotic'."
             )
         own = float(self.risk(self.n_classes)), self.standard_error(self.n_classes) * factor
-        return self._model.limits(
+        lower, upper = self._model.limits(
             value,
             error,
             np.log(counts / self.n_classes),
@@ -183,6 +183,7 @@ class RiskForecast:
             half_a_probe=self.half_a_probe,
             at_pilot=own,
         )
+        return lower, np.where(counts > 1, upper, 0.0)  # among one class there are no mistakes
 
     def grown(self, k: Any) -> Floats:
         """Risk to expect on one set of k classes that keeps those of the pilot.

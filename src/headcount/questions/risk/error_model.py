@@ -3,8 +3,8 @@ r"""How far a forecast of risk may be off, and the limits that follow.
 With r the risk as a share of the largest cost, errors are those of its log odds, so that limits
 stay between zero and that cost. Two things add to them:
 
-.. math:: s(k)^2 = \psi'\!\left(e(k)^{-2} + \tfrac 1 2\right) + (c\, x^\gamma)^2,
-          \qquad x = \log(k / K) .
+.. math:: s(k)^2 = \sigma(k)^2 + (c\, x^\gamma \sigma(K)^\eta)^2, \qquad
+          \sigma(k)^2 = \psi'\!\left(e(k)^{-2} + \tfrac 1 2\right), \qquad x = \log(k / K) .
 
 **Sampling.** The first is the luck of which classes and probes are in the pilot. e(k) is the
 standard error of the log odds by the jackknife over classes; beyond the pilot it is not less than
@@ -13,8 +13,9 @@ rate that so many were seen of has this variance (:math:`\psi'` is the trigamma 
 e^2 where mistakes are many). Where none was seen, half a probe stands in.
 
 **Extrapolating.** Past the pilot the shape of the conditional cost is assumed. The error of that
-grows with the distance and cannot be seen from the pilot. c and :math:`\gamma` were chosen on
-simulated problems whose truth is known, and tried on others
+grows with the distance. It cannot be seen from the pilot, but is smaller where the pilot is larger
+or holds more mistakes, and so knows more of the shape. c, :math:`\gamma` and :math:`\eta` were
+chosen on simulated problems whose truth is known, and tried on others
 (``python experiments/coverage/risk_intervals.py``).
 """
 
@@ -38,16 +39,17 @@ class RiskErrorModel:
 
     Attributes
     ----------
-    scale, power : float
-        c and gamma.
+    scale, power, share : float
+        c, gamma and eta.
     """
 
     scale: float
     power: float
+    share: float
 
-    def shape(self, reach: Floats) -> Floats:
-        """Return the error of extrapolating at x = log(k / K)."""
-        return np.asarray(self.scale * np.maximum(reach, 0.0) ** self.power)
+    def shape(self, reach: Floats, at_pilot: Floats) -> Floats:
+        """Return the error of extrapolating at x = log(k / K), from the error at K."""
+        return np.asarray(self.scale * np.maximum(reach, 0.0) ** self.power * at_pilot**self.share)
 
     def limits(
         self,
@@ -85,7 +87,7 @@ class RiskErrorModel:
         past = np.asarray(reach) > 0
         seen, own = odds_error(value, error, most), odds_error(*at_pilot, most)
         seen = np.where(past, np.maximum(np.where(np.isfinite(seen), seen, 0.0), own), seen)
-        spread = np.sqrt(polygamma(1, seen**-2.0 + 0.5) + self.shape(reach) ** 2)
+        spread = np.hypot(log_rate_error(seen), self.shape(reach, log_rate_error(own)))
         distance = float(ndtri((1 + confidence) / 2)) * spread
         # Unseen mistakes become more with more classes; by how much is not known either.
         half = half_a_probe / most
@@ -107,5 +109,10 @@ def odds_error(value: Floats | float, error: Floats, most: float) -> Floats:
         return np.where(varies, error / (most * share * (1 - share)), np.inf)
 
 
-# As ``risk_intervals.py --fit --sorts chosen --classes 100 --repeats 12`` gives them, rounded.
-MODEL = RiskErrorModel(scale=0.07, power=1.7)
+def log_rate_error(error: Floats) -> Floats:
+    """Return the standard deviation of the logarithm of a rate whose standard error is a share."""
+    return np.sqrt(polygamma(1, error**-2.0 + 0.5))
+
+
+# As ``python experiments/coverage/risk_intervals.py --fit --sorts chosen`` gives them, rounded.
+MODEL = RiskErrorModel(scale=0.17, power=1.29, share=0.63)
