@@ -5,6 +5,7 @@ import pytest
 
 from grown_sets import grown_truth
 from headcount import Pilot
+from headcount.errors import UnsupportedError
 from headcount.questions.risk import (
     RiskForecast,
     as_cost,
@@ -27,6 +28,9 @@ class Known:
 
     def risk(self, k):
         return self.whole.risk(np.asarray(k, dtype=np.int64))
+
+    def slopes(self, k):
+        raise UnsupportedError("what is known does not move with a pilot")
 
 
 def population(noise):
