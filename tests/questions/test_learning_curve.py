@@ -9,7 +9,12 @@ from scipy.stats import binom, norm
 
 from headcount import Pilot
 from headcount.estimators import ProbitNormal
-from headcount.questions.training import PilotFit, TrainingLaw, fit_learning_curve
+from headcount.questions.learning_curve import (
+    PilotFit,
+    TrainingLaw,
+    TrainingSizes,
+    fit_learning_curve,
+)
 from headcount.simulate.theory import probit_normal_law
 
 
@@ -53,34 +58,53 @@ def test_law_broadcasts_and_has_a_limit():
 # -- fitting the learning curve --------------------------------------------------------------------
 
 
+def fit_at(size, estimate, information, rivals=None):
+    """What 100 classes of one training size say; among rivals of others, share by size."""
+    own = TrainingSizes((size,), (1.0,))
+    among = own if rivals is None else TrainingSizes(tuple(rivals), tuple(rivals.values()))
+    return PilotFit(own, among, 100, np.asarray(estimate), information)
+
+
 def objective(point, fits):
     """The penalised misfit, written out."""
-    limit, gain, log_rate, spread, slope = point
-    unit, value = fits[0].training_size, 0.0
+    limit, gain, log_rate, spread, slope, uneven = point
+    unit, rate = min(fit.own.values[0] for fit in fits), math.exp(log_rate)
+    value = 0.5 * (((log_rate - math.log(0.7)) / 0.5) ** 2 + (slope / 0.3) ** 2)
     for fit in fits:
-        short = (fit.training_size / unit) ** -math.exp(log_rate)
-        gap = np.array([limit - gain * short, spread + slope * short]) - fit.estimate
+        short = (fit.own.values[0] / unit) ** -rate
+        among = sum(
+            share * (size / unit) ** -rate
+            for size, share in zip(fit.rivals.values, fit.rivals.shares, strict=True)
+        )
+        mean = limit - gain * short - uneven * (short - among)
+        gap = np.array([mean, spread + slope * short]) - fit.estimate
         value += 0.5 * gap @ fit.information @ gap
-    return value + 0.5 * ((log_rate - math.log(0.7)) / 0.5) ** 2 + 0.5 * (slope / 0.3) ** 2
+    return value + 0.5 * (uneven / 0.5) ** 2
 
 
 @pytest.mark.parametrize("sizes", [(1, 2, 4, 8), (10, 30, 45), (3, 5)])
 @pytest.mark.parametrize("falling", [False, True])
-def test_fit_minimises_the_penalised_misfit(sizes, falling):
+@pytest.mark.parametrize("uneven", [False, True])
+def test_fit_minimises_the_penalised_misfit(sizes, falling, uneven):
     rng = np.random.default_rng(len(sizes))
     fits = []
     for i, size in enumerate(sizes):
         root = rng.normal(size=(2, 2))
         mean = 2 + 0.3 * (-i if falling else i)
         estimate = np.array([mean, -0.2]) + 0.05 * rng.normal(size=2)
-        fits.append(PilotFit(size, 100, estimate, 60 * root @ root.T + 20 * np.eye(2)))
+        rivals = {size: 0.5, 2.0 * size: 0.5} if i and uneven else None
+        fits.append(fit_at(size, estimate, 60 * root @ root.T + 20 * np.eye(2), rivals))
     law = fit_learning_curve(fits)
     assert (law.gain == 0) == falling
-    found = [law.limit, law.gain, math.log(law.rate), law.log_spread, law.log_spread_gain]
-    bounds = [(None, None), (0, None), (math.log(0.1), math.log(3)), (None, None), (None, None)]
+    assert (law.uneven_gain != 0) == uneven
+    found = [
+        law.limit, law.gain, math.log(law.rate), law.log_spread, law.log_spread_gain,
+        law.uneven_gain,
+    ]  # fmt: skip
+    bounds = [(None, None), (0, None), (math.log(0.1), math.log(3)), *[(None, None)] * 3]
     best = min(
         (
-            minimize(objective, [2.5, 1.0, start, -0.2, 0.0], args=(fits,), bounds=bounds)
+            minimize(objective, [2.5, 1.0, start, -0.2, 0.0, 0.1], args=(fits,), bounds=bounds)
             for start in (-1.5, -0.4, 0.6)
         ),
         key=lambda result: result.fun,
@@ -96,17 +120,14 @@ def test_fit_recovers_a_curve_that_is_known_well():
     for size in (2, 4, 10, 30):
         short = (size / 2) ** -1.3
         estimate = np.array([3.4 - 0.9 * short, -0.4 + 0.25 * short])
-        fits.append(PilotFit(size, 100, estimate, 1e7 * np.eye(2)))
+        fits.append(fit_at(size, estimate, 1e7 * np.eye(2)))
     law = fit_learning_curve(fits)
     for name in ("limit", "gain", "rate", "log_spread", "log_spread_gain"):
         assert getattr(law, name) == pytest.approx(getattr(truth, name), abs=1e-4)
 
 
 def test_priors_decide_where_two_sizes_cannot():
-    fits = [
-        PilotFit(size, 100, np.array([3 - 2 * size**-0.7, -0.1]), 1000 * np.eye(2))
-        for size in (1, 4)
-    ]
+    fits = [fit_at(size, [3 - 2 * size**-0.7, -0.1], 1000 * np.eye(2)) for size in (1, 4)]
     law = fit_learning_curve(fits)
     assert law.rate == pytest.approx(0.7, abs=1e-6)
     assert (law.limit, law.gain) == pytest.approx((3.0, 2.0), abs=1e-4)
@@ -116,7 +137,7 @@ def test_priors_decide_where_two_sizes_cannot():
 def test_information_is_that_of_the_losses():
     """Products of slopes of log P(loss), by integration that knows nothing of the grid."""
     pilot = drawn(1.5, 0.7, n_classes=30, n_probes=40, seed=3)
-    fit = PilotFit.of(1, pilot)
+    fit = PilotFit.of(pilot, TrainingSizes.equal(1))
     method = ProbitNormal().fit(pilot)
     assert fit.estimate == pytest.approx([method.mu_, math.log(method.tau_)], abs=1e-12)
     y = np.linspace(-9, 9, 20_001)
