@@ -142,7 +142,7 @@ def usual_methods() -> Methods:
     CleaneX is left out where there are `MANY` classes.
     """
     named = sorted(name for name, method in METHODS.items() if method.published)
-    more = ["exp-003:as_printed=True", "kde:bandwidth=bcv", "cleanex-fast"]
+    more = ["exp-003:as_printed=True", "kde:bandwidth=bcv", "cleanex", "cleanex-fast"]
     return resolve_all() | resolve_all([*named, *more])
 
 
