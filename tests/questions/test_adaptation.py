@@ -9,7 +9,7 @@ import pytest
 import headcount
 from headcount import DataError, ParameterError, Pilot, adaptation
 from headcount.estimators import NoChange
-from headcount.simulate import isotropic_gaussian
+from headcount.simulate import isotropic_gaussian, near_duplicates
 
 pytestmark = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 QUICK = {"method": "no-change"}
@@ -107,6 +107,18 @@ def test_shared_classes_make_the_interval_narrower_and_unknown_ones_do_not():
     at = together.classes.tolist().index(SMALL)
     widths = [each.upper[at] - each.lower[at] for each in (together, apart)]
     assert widths[0] < 0.95 * widths[1]
+
+
+def test_whole_groups_are_what_is_shared():
+    large = near_duplicates(120, random_state=1).pilot
+    groups = np.unique(large.groups)
+    few = groups[: len(groups) // 2]
+    small = large.subset(large.class_names[np.isin(large.groups, few)])
+    step = adaptation([small, large], method="probit-normal").retrainings[0]
+    assert step.shared_classes == len(few)
+    # A mean over some of n groups and one over all of them, were there nothing else.
+    at_small = step.correlation[step.classes == small.n_classes]
+    assert at_small == pytest.approx(np.sqrt(len(few) / len(groups)), abs=0.15)
 
 
 def test_without_scores_pilots_are_taken_as_independent():

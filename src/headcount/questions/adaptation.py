@@ -31,7 +31,7 @@ from headcount.support.words import (
     rough_chance,
 )
 from headcount.support.workers import doing
-from headcount.uncertainty.jackknife import MetricJackknife
+from headcount.uncertainty.jackknife import without_each
 
 if TYPE_CHECKING:
     from headcount.display.plots import ComparisonDisplay
@@ -88,7 +88,8 @@ class Retraining:
     trained_on, retrained_on : int
         Classes of the two pilots.
     shared_classes : int or None
-        How many names of classes are in both; None where that, or who beat whom, is not known.
+        How many names of classes, or of whole groups, are in both; None where that, or who beat
+        whom, is not known.
     classes : ndarray of int64
         Numbers of classes, 2 to `retrained_on`.
     value, forecast : ndarray
@@ -456,7 +457,7 @@ def _by_size(pilots: Sequence[Any]) -> dict[int, Pilot]:
 
 @dataclass(frozen=True)
 class Without:
-    """What a pilot says without each of its classes (rows), at numbers of classes (columns)."""
+    """What a pilot says without each class, or whole group (rows), at numbers of classes."""
 
     places: Mapping[Any, int]
     classes: Ints
@@ -465,22 +466,24 @@ class Without:
 
 @doing("Finding what the pilots share")
 def _leave_out(pilot: Pilot, metric: Metric) -> Without | None:
-    """Return how each class moves the curve; None where that is not known."""
+    """Return how each class, or whole group, moves the curve; None where that is not known."""
     last = pilot.n_classes - 1
     if not pilot.knows_rivals or len(pilot.class_names) < max(pilot.n_classes, FEWEST):
         return None
     first = min(metric.certain + 1, last)
     counts = np.unique(np.geomspace(first, last, INSIDE).round().astype(np.int64))
     try:
-        values = MetricJackknife(pilot, metric).without_one(counts)
+        values = without_each(pilot, metric, counts)
     except UnsupportedError:
         return None
-    places = {name: place for place, name in enumerate(pilot.class_names.tolist())}
+    whole = pilot.whole_groups
+    names = np.unique(np.asarray(pilot.groups if whole else pilot.class_names))
+    places = {name: place for place, name in enumerate(names.tolist())}
     return Without(places, counts, values - values.mean(axis=0))
 
 
 def shared_sampling(before: Without, after: Without, grid: Ints) -> tuple[int, Floats]:
-    """Return how many classes two pilots share, and how their sampling errors are correlated."""
+    """Return how many names two pilots share, and how their sampling errors are correlated."""
     names = [name for name in before.places if name in after.places]
     rows = [[without.places[name] for name in names] for without in (before, after)]
     nodes = np.unique(np.concatenate([before.classes, after.classes]))
