@@ -5,14 +5,14 @@ import pytest
 
 from headcount.curves.mixed import MixedObserved, mix_table
 from headcount.metrics import ACCURACY, Top
-from headcount.uncertainty.mixed import GroupJackknife, WithinGroups
+from headcount.uncertainty.mixed import MixJackknife, WithinGroups
 from mixed_pilots import make_pilot
 
 MIX = {"a": 0.3, "b": 0.7}
 
 
 def jackknife(pilot, metric=ACCURACY):
-    return GroupJackknife(pilot, MixedObserved(mix_table(pilot, MIX)), metric)
+    return MixJackknife(pilot, MixedObserved(mix_table(pilot, MIX)), metric)
 
 
 def value_of(pilot, k, metric=ACCURACY):

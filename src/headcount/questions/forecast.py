@@ -75,7 +75,7 @@ from headcount.uncertainty.backtest import (
 )
 from headcount.uncertainty.intervals import KINDS, Uncertainty, assess, read_uncertainty
 from headcount.uncertainty.limits import Limits, ladder, moved_alike
-from headcount.uncertainty.mixed import GroupJackknife, hide_within_groups
+from headcount.uncertainty.mixed import MixJackknife, hide_within_groups
 
 if TYPE_CHECKING:
     from headcount.display.plots import CurveDisplay
@@ -902,7 +902,7 @@ def _assess(
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        jackknife = GroupJackknife(pilot, observed, metric)
+        jackknife = MixJackknife(pilot, observed, metric)
     else:
         backtest, subsamples = hide_classes(
             pilot,

@@ -107,7 +107,7 @@ def hide_within_groups(
     return compare_refits(pilot, name, metric, subsamples, curve=observed), subsamples
 
 
-class GroupJackknife:
+class MixJackknife:
     """The observed curve of a mix with one or two classes left out.
 
     Parameters

@@ -8,7 +8,7 @@ from headcount.curves.mixed import MixedObserved, mix_table
 from headcount.errors import silence
 from headcount.estimators.mixed import Mixed
 from headcount.metrics import ACCURACY
-from headcount.uncertainty.mixed import GroupJackknife
+from headcount.uncertainty.mixed import MixJackknife
 from mixed_pilots import world
 
 MIX = {"a": 0.2, "b": 0.8}
@@ -67,7 +67,7 @@ def test_the_jackknife_is_as_large_as_the_spread_over_pilots():
         observed = MixedObserved(mix_table(pilot, MIX))
         values.append(observed.value(k))
         if seed < 40:
-            variances.append(GroupJackknife(pilot, observed, ACCURACY).standard_error(k) ** 2)
+            variances.append(MixJackknife(pilot, observed, ACCURACY).standard_error(k) ** 2)
     ratio = np.mean(variances, axis=0) / np.var(values, axis=0, ddof=1)
     assert ((ratio > 0.8) & (ratio < 1.4)).all(), ratio
 
