@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from headcount.curves.whole_groups import of_groups, refuse_other_metric
-from headcount.errors import UnsupportedError
+from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
@@ -76,7 +76,8 @@ class WholeGroups(Extrapolator):
         self.share_, self.share_error_ = merged.share, merged.share_error
         self.method_: Extrapolator | None = None
         if merged.pilot is not None:
-            self.method_ = clone(self.method).fit(merged.pilot)
+            with silence():  # that no other group beats a probe is no cause for worry
+                self.method_ = clone(self.method).fit(merged.pilot)
             self.note_, self.remedy_ = self.method_.note_, self.method_.remedy_
 
     def predict(self, k: Any) -> Floats:
