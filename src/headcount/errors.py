@@ -95,9 +95,13 @@ def listening() -> Iterator[list[str]]:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Give none of headcount's warnings inside, without a change that other threads can see."""
-    token = _silent.set(True)
+    """Give none of headcount's warnings inside, without a change that other threads can see.
+
+    Nor are they noted outside.
+    """
+    token, heard = _silent.set(True), _listeners.set(())
     try:
         yield
     finally:
+        _listeners.reset(heard)
         _silent.reset(token)

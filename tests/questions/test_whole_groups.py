@@ -149,3 +149,11 @@ def test_more_groups_than_classes_are_refused(result):
     fields["state"]["groups"]["n_classes"] = 5
     with pytest.raises(DataError, match=r"groups of 5 classes"):
         Forecast.from_json(json.dumps(fields))
+
+
+def test_what_the_inner_fit_warns_of_is_kept_to_itself():
+    """Half of the probes lose to relatives, so that it is no matter that none does to strangers."""
+    pilot = near_duplicates(60, random_state=3).pilot
+    result = forecast(pilot, classes=60, method="probit-normal", intervals=False)
+    assert pilot.merged.table.losses.tolist() == [0]
+    assert result.warnings == ()
