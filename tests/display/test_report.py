@@ -374,7 +374,6 @@ def test_the_command_line_makes_pages_of_any_metric(run, files, tmp_path):
     quick = ("--method", "probit-normal", "--metric", "top-3", "--report", out)
     for command in (
         ("forecast", files[0], "--classes", "200", "--no-intervals", "--json"),
-        ("compare", *files, "--classes", "200"),
         ("backtest", files[0], "--repeats", "2"),
     ):
         assert run(*command, *quick)[0] == 0

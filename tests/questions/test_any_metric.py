@@ -7,7 +7,6 @@ import pytest
 from scipy.special import ndtri
 
 import headcount
-from command_line import read_json
 from compared_pilots import two_systems
 from headcount import (
     DataError,
@@ -210,25 +209,6 @@ def saved(pilot, tmp_path):
 
 
 OPTIONS = ("--metric", "top-3", "--method", "probit-normal")
-
-
-def test_commands_answer_in_the_metric(saved, top, answer, run):
-    found = read_json(answer("forecast", saved, "--classes", "30,120", *OPTIONS, "--json"))
-    assert found["metric"] == "top-3"
-    assert found["forecast"][0]["value"] == pytest.approx(top.value(120), abs=1e-9)
-    assert found["forecast"][0]["lower"] == pytest.approx(top.interval(120)[0], abs=1e-9)
-    text = answer("forecast", saved, "--classes", "30,120", *OPTIONS)
-    assert "top-3 accuracy" in text and "among the best 3" in text
-    row = read_json(answer("capacity", saved, "--target", "0.9", *OPTIONS, "--json"))
-    assert (row["metric"], row["capacity"][0]["classes"]) == ("top-3", top.capacity(0.9))
-    tested = read_json(answer("backtest", saved, *OPTIONS, "--repeats", "2", "--json"))
-    assert tested["metric"] == "top-3"
-    assert tested["observed"] == pytest.approx(top.backtest.observed)
-    code, out, _ = run(
-        "gate", saved, "--classes", "120", "--min", top.interval(120)[0] - 1e-6, *OPTIONS,
-        "--allow-extrapolation", "--json",
-    )  # fmt: skip
-    assert (code, read_json(out)["metric"]) == (0, "top-3")
 
 
 def test_an_unknown_metric_is_one_sentence(saved, refused):
