@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from headcount import Pilot
-from headcount.questions.training import PilotFit
+from headcount.questions.learning_curve import PilotFit, TrainingSizes
 
 
 def drawn(mu, tau, n_classes=300, n_probes=2000, seed=0):
@@ -17,7 +17,8 @@ def drawn(mu, tau, n_classes=300, n_probes=2000, seed=0):
 
 
 def test_information_tells_how_much_estimates_scatter():
-    fits = [PilotFit.of(1, drawn(2.0, 1.0, 200, 150, seed)) for seed in range(120)]
+    size = TrainingSizes.equal(1)
+    fits = [PilotFit.of(drawn(2.0, 1.0, 200, 150, seed), size) for seed in range(120)]
     scatter = np.std([fit.estimate[0] for fit in fits])
     claimed = np.median([math.sqrt(np.linalg.inv(fit.information)[0, 0]) for fit in fits])
     # The standard deviation of 120 values is known to 1 / sqrt(240) = 6.5%; three times that.
