@@ -52,7 +52,7 @@ DRAWN = {"none": "MPLE", "cons": "CON"}
 
 DIMENSIONS, SIGMA, MANY, TRAIN, TEST = 10, 1.0, 50, 20, 30
 SIZES = tuple(range(3, MANY))
-METHODS = ("exponential:ridge=0", "pseudolikelihood", "high-dimensional", "auto")
+METHODS = ("exp-003", "pseudolikelihood", "high-dimensional", "auto")
 HIDDEN, ITERATIONS = 10, 100
 
 
