@@ -49,10 +49,8 @@ CODE = (
     "headcount.uncertainty.intervals",
     "headcount.uncertainty.backtest",
     "headcount.uncertainty.resampling",
-    "headcount.uncertainty.resampling",
     "headcount.curves.observed",
     "headcount.curves.grown",
-    "headcount.uncertainty.intervals",
     "headcount.uncertainty.asymptotics",
     "headcount.uncertainty.jackknife",
 )

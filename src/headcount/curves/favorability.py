@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -151,20 +152,28 @@ class Favorability:
         `math.inf` when it never falls below that; 1 when two classes are already too many. A value
         short of the target by mere round-off counts as reaching it.
         """
-        least = check_target(target) - ROUND_OFF
-        if metric.limit(self) >= least:
-            return math.inf
-        if self.value(2, metric) < least:
-            return 1
-        low = 2.0
-        while self.value(low * 2, metric) >= least:
-            low *= 2
-            if low > 1e300:
-                return math.inf
-        return last_where(lambda k: self.value(k, metric) >= least, low, low * 2)
+        return capacity_of(lambda k: float(self.value(k, metric)), metric.limit(self), target)
 
     def __repr__(self) -> str:
         return f"Favorability({len(self.p):,} nodes, two-class accuracy {self.reversed_auc:.3f})"
+
+
+def capacity_of(value: Callable[[float], float], limit: float, target: float) -> int | float:
+    """Return the largest number of classes at which a falling value is still at least `target`.
+
+    `limit` is where it tends to; `math.inf` when that is enough, 1 when two are already too many.
+    """
+    least = check_target(target) - ROUND_OFF
+    if limit >= least:
+        return math.inf
+    if value(2) < least:
+        return 1
+    low = 2.0
+    while value(low * 2) >= least:
+        low *= 2
+        if low > 1e300:
+            return math.inf
+    return last_where(lambda k: value(k) >= least, low, low * 2)
 
 
 def check_target(target: Any) -> float:

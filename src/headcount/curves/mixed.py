@@ -13,7 +13,6 @@ Groups are strata here: the number of classes of each is given, and they are dra
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb, ndtr, ndtri
 
-from headcount.curves.favorability import ROUND_OFF, Favorability, check_target
+from headcount.curves.favorability import Favorability, capacity_of
 from headcount.errors import DataError, ParameterError, UnsupportedError
 from headcount.metrics import ACCURACY, Metric, Top, hypergeometric
 from headcount.pilot.mixes import check_mix
@@ -592,17 +591,7 @@ class MixedLaw:
 
         `math.inf` when it never falls below that; 1 when two classes are already too many.
         """
-        least = check_target(target) - ROUND_OFF
-        if self.asymptote >= least:
-            return math.inf
-        if self.value(2, metric) < least:
-            return 1
-        low = 2.0
-        while self.value(low * 2, metric) >= least:
-            low *= 2
-            if low > 1e300:
-                return math.inf
-        return last_where(lambda k: self.value(k, metric) >= least, low, low * 2)
+        return capacity_of(lambda k: float(self.value(k, metric)), self.asymptote, target)
 
     def __repr__(self) -> str:
         return f"MixedLaw({len(self.joint)} groups)"

@@ -152,6 +152,23 @@ class BacktestStep:
         return np.subtract(self.forecasts, self.observed, dtype=np.float64)
 
 
+def step_columns(steps: tuple[BacktestStep, ...], observed: float) -> dict[str, NDArray[Any]]:
+    """Return the steps of a back-test as columns, a row each."""
+    names = (
+        "classes", "ratio", "repeats", "forecast", "observed", "error", "bias", "spread",
+        "coverage",
+    )  # fmt: skip
+    rows = [
+        (
+            step.n_classes, step.ratio, len(step.forecasts), float(np.mean(step.forecasts)),
+            observed, step.error, step.bias, step.spread, step.coverage,
+        )
+        for step in steps
+    ]  # fmt: skip
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return {name: np.array(column) for name, column in zip(names, columns, strict=True)}
+
+
 @dataclass(frozen=True)
 class Backtest:
     """How well a method forecast what was measured on the pilot from fewer of its classes.
@@ -268,11 +285,11 @@ class Backtest:
 
     def to_frame(self) -> Any:
         """Return the steps as a pandas DataFrame, a row each."""
-        return as_frame(self._columns())
+        return as_frame(step_columns(self.steps, self.observed))
 
     def to_csv(self) -> str:
         """Return the steps as CSV text."""
-        return as_csv(self._columns())
+        return as_csv(step_columns(self.steps, self.observed))
 
     def plot(self, ax: Any = None, *, error_rate: bool = False) -> BacktestDisplay:
         """Draw what would have been forecast, and what was measured; needs the extra `plot`."""
@@ -298,21 +315,6 @@ class Backtest:
         from headcount.display.notebook import backtest_html
 
         return backtest_html(self)
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        names = (
-            "classes", "ratio", "repeats", "forecast", "observed", "error", "bias", "spread",
-            "coverage",
-        )  # fmt: skip
-        rows = [
-            (
-                step.n_classes, step.ratio, len(step.forecasts), float(np.mean(step.forecasts)),
-                self.observed, step.error, step.bias, step.spread, step.coverage,
-            )
-            for step in self.steps
-        ]  # fmt: skip
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-        return {name: np.array(column) for name, column in zip(names, columns, strict=True)}
 
     def _verdict(self) -> str:
         reached = [step for step in self.steps if step.ratio <= self.supported]

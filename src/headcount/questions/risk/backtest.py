@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headcount.errors import HeadcountError, silence
 from headcount.pilot.pilot import Pilot
@@ -21,7 +20,12 @@ from headcount.support.output import as_csv, as_frame, as_html
 from headcount.support.serialise import SCHEMA, write_json
 from headcount.support.words import OURS, Nouns, counted, percent, times
 from headcount.support.workers import doing, reporter
-from headcount.uncertainty.backtest import BacktestStep, check_tolerance, plan_sizes
+from headcount.uncertainty.backtest import (
+    BacktestStep,
+    check_tolerance,
+    plan_sizes,
+    step_columns,
+)
 from headcount.uncertainty.resampling import IndependentRivals, Sampler, SharedRivals
 
 TOLERANCE, REPEATS = 0.2, 10
@@ -105,11 +109,11 @@ class RiskBacktest:
 
     def to_frame(self) -> Any:
         """Return the steps as a pandas DataFrame, a row each."""
-        return as_frame(self._columns())
+        return as_frame(step_columns(self.steps, self.observed))
 
     def to_csv(self) -> str:
         """Return the steps as CSV text."""
-        return as_csv(self._columns())
+        return as_csv(step_columns(self.steps, self.observed))
 
     def cells(self) -> list[list[str]]:
         """Return the steps as a table shows them; errors as shares of what was measured."""
@@ -146,20 +150,6 @@ class RiskBacktest:
         if self.observed <= 0:
             return "-"
         return f"{100 * error / self.observed:{sign}.0f}%"
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        columns = {
-            "classes": [step.n_classes for step in self.steps],
-            "ratio": [step.ratio for step in self.steps],
-            "repeats": [len(step.forecasts) for step in self.steps],
-            "forecast": [float(np.mean(step.forecasts)) for step in self.steps],
-            "observed": [self.observed for _ in self.steps],
-            "error": [step.error for step in self.steps],
-            "bias": [step.bias for step in self.steps],
-            "spread": [step.spread for step in self.steps],
-            "coverage": [step.coverage for step in self.steps],
-        }
-        return {name: np.array(column) for name, column in columns.items()}
 
     def _verdict(self) -> str:
         good = [step for step in self.steps if step.ratio <= self.supported]
