@@ -17,7 +17,7 @@ from headcount.errors import ParameterError, UnsupportedError
 from headcount.questions.risk.delta import DeltaMethod, Sensitive
 from headcount.questions.risk.error_model import RiskErrorModel
 from headcount.questions.risk.observed import ObservedRisk
-from headcount.questions.risk.sets import KINDS, grown_risk, variance_factor
+from headcount.questions.risk.sets import grown_risk, variance_factor
 from headcount.support import validation
 from headcount.support.grids import curve_classes, observed_or_forecast
 from headcount.support.output import as_csv, as_frame, as_html, write_text
@@ -25,6 +25,7 @@ from headcount.support.serialise import SCHEMA, write_json
 from headcount.support.words import OURS, Nouns
 from headcount.support.workers import doing
 from headcount.uncertainty.asymptotics import asymptotic_interval
+from headcount.uncertainty.intervals import KINDS
 
 Floats = NDArray[np.float64]
 

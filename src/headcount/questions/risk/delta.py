@@ -11,7 +11,8 @@ from headcount.pilot.pilot import Pilot
 from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
 from headcount.questions.risk.covariance import risk_jackknife
 from headcount.questions.risk.priors import prior_weights
-from headcount.questions.risk.sets import probe_variance
+from headcount.questions.risk.ranks import paid_by_probe
+from headcount.uncertainty.intervals import variance_within
 from headcount.uncertainty.jackknife import Jackknife
 
 Floats = NDArray[np.float64]
@@ -74,7 +75,8 @@ class DeltaMethod:
         """Return the variance of the observed risk at K from the luck of the probes alone."""
         pilot, priors = self._pilot, self._priors
         weights = pilot.weights if priors is None else prior_weights(pilot, priors)
-        return probe_variance(pilot, self._costs["risk"], weights)
+        assert pilot.labels is not None  # a pilot with scores has labels
+        return variance_within(paid_by_probe(pilot, self._costs["risk"]), pilot.labels, weights)
 
     def _rows(self, what: str, k: Floats) -> Floats:
         key = (what, k.tobytes())

@@ -15,14 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.errors import ParameterError
-from headcount.pilot.pilot import Pilot
-from headcount.questions.risk.costs import Cost
-from headcount.questions.risk.ranks import paid_by_probe
+from headcount.support.grids import grown_counts
 
 Floats = NDArray[np.float64]
-
-KINDS = ("expected", "new_set", "grown_set")
 
 
 class RiskCurve(Protocol):
@@ -30,26 +25,6 @@ class RiskCurve(Protocol):
 
     def risk(self, k: Floats) -> Floats:
         """Risk among k classes."""
-
-
-def probe_variance(pilot: Pilot, cost: Cost, weights: Floats) -> float | None:
-    """Variance of the observed risk at K that comes from the finite number of probes of each class.
-
-    None where no class has two probes: then it cannot be told from that of classes.
-    """
-    assert pilot.labels is not None  # a pilot with scores has labels
-    number = np.bincount(pilot.labels, minlength=pilot.n_classes)
-    if number.max() < 2:
-        return None
-    paid = paid_by_probe(pilot, cost)
-    mean = np.bincount(pilot.labels, paid, pilot.n_classes) / np.maximum(number, 1)
-    squares = np.bincount(pilot.labels, (paid - mean[pilot.labels]) ** 2, pilot.n_classes)
-    several = number >= 2
-    within = np.zeros(pilot.n_classes)
-    within[several] = squares[several] / (number[several] - 1)
-    within[number == 1] = within[several].mean()
-    weight = np.bincount(pilot.labels, weights, pilot.n_classes)
-    return float(np.sum(weight**2 * within / np.maximum(number, 1)))
 
 
 def variance_factor(k: Floats, n_classes: int, kind: str, by_class: float | None) -> Floats:
@@ -67,12 +42,10 @@ def variance_factor(k: Floats, n_classes: int, kind: str, by_class: float | None
         Which part of the variance comes from the choice of classes; None if that is not known,
         and then what gives the wider interval.
     """
-    own = n_classes / k
     if kind == "new_set":
-        return np.asarray(1 + own * (1.0 if by_class is None else by_class))
+        return np.asarray(1 + n_classes / k * (1.0 if by_class is None else by_class))
     if kind == "grown_set":
-        refuse_smaller(k, n_classes)
-        return np.asarray(1 - own * (by_class or 0.0))
+        return np.asarray(1 - n_classes / grown_counts(k, n_classes) * (by_class or 0.0))
     return np.ones(np.shape(k))
 
 
@@ -88,16 +61,7 @@ def grown_risk(
     They are the share K / k of the set. (The part of a single class in the risk goes as 1 / k, and
     that of a pair that is easily confused as well: it is there whatever else is.)
     """
-    refuse_smaller(k, n_classes)
+    share = n_classes / grown_counts(k, n_classes)
     size = np.array([float(n_classes)])
     gap = float(observed.risk(size)[0]) - float(fit.risk(size)[0])
-    return np.asarray(np.clip(fit.risk(k) + by_class * n_classes / k * gap, 0.0, largest))
-
-
-def refuse_smaller(k: Floats, n_classes: int) -> None:
-    """Refuse sets that cannot hold the pilot's classes."""
-    if (np.asarray(k) < n_classes).any():
-        raise ParameterError(
-            f"a grown set contains the pilot's {n_classes:,} classes; ask for so many or more, or "
-            "for kind='new_set'."
-        )
+    return np.asarray(np.clip(fit.risk(k) + by_class * share * gap, 0.0, largest))
