@@ -88,8 +88,8 @@ RESULTS ?= experiment-results
 EXPERIMENT = $(BIN)/python -m experiments
 papers: .venv/.installed-dev
 	$(EXPERIMENT) toy --output $(RESULTS)/toy
-	$(EXPERIMENT) figure10 --methods auto,cleanex-fast --fewer-repeats cleanex-fast=10 \
-	    --output $(RESULTS)/figure10
+	$(EXPERIMENT) figure10 --methods auto,cleanex-fast,cleanex \
+	    --fewer-repeats cleanex-fast=10,cleanex=2 --output $(RESULTS)/figure10
 	$(EXPERIMENT) supplement003 --output $(RESULTS)/supplement003
 	$(EXPERIMENT) splines --output $(RESULTS)/splines
 	$(EXPERIMENT) table1 $(DATA)/lfw_dlib_pairs.npz --fewer-repeats cleanex-fast=30 \

@@ -46,6 +46,7 @@ BASES = {
 }
 BESIDE = COLOURS[3:6]  # methods beside the bases
 REPEATS = 180
+UP_TO = {"cleanex": 500}  # its time grows with the square of the pilot: minutes beyond
 CURVES = 5  # pilots whose whole curve is drawn
 CURVE = tuple(int(k) for k in np.unique(np.geomspace(2, TARGET, 40).astype(int)))
 
@@ -143,7 +144,7 @@ def _tasks(
                 f"{key}/{bounded}@{splines}", partial(_splines, sigma, size, bounded, draw_seed)
             )
             for name, estimator in methods.items():
-                if i < fewer.get(name, repeats):
+                if i < fewer.get(name, repeats) and size <= UP_TO.get(name, TARGET):
                     tasks[(sigma, size), i, name] = Task(
                         f"{key}/{name}@{marks[name]}",
                         partial(_forecast, sigma, size, estimator, draw_seed),
