@@ -13,6 +13,8 @@ from typing import Any
 from experiments.problems.worlds import torch_module
 from experiments.training.fits import fit_losses
 from headcount.estimators.auto.features import (
+    N_FEATURES,
+    N_LOSSES,
     impostors,
     loss_features,
     rival_features,
@@ -25,11 +27,12 @@ BUDGET = 1 << 27  # scores sorted at once
 
 @dataclass(frozen=True)
 class Batch:
-    """Features of several problems: probes (B, C, r, features), whole (B, .), base (B, ratios)."""
+    """Features of several problems: probes (B, C, r, features), whole, base and errors (B, .)."""
 
     probes: Any
     whole: Any
     base: Any
+    errors: Any
 
 
 def gather(scores: Any, labels: Any, per_class: int, n_members: int) -> Batch:
@@ -53,7 +56,23 @@ def gather(scores: Any, labels: Any, per_class: int, n_members: int) -> Batch:
     return Batch(*(torch.cat(pieces) for pieces in zip(*parts, strict=True)))
 
 
-def _gathered(scores: Any, labels: Any, per_class: int, n_members: int) -> tuple[Any, Any, Any]:
+def gather_losses(losses: Any, n_classes: int) -> Batch:
+    """Return the features of problems without scores, (B, N) losses of as many classes."""
+    torch = torch_module()
+    n_probes = losses.shape[1]
+    fit = fit_losses(losses, None, n_classes, n_probes)
+    sizes = (n_classes, n_probes, n_probes, n_probes)
+    curve = (fit.base, fit.errors, fit.mu, fit.log_tau)
+    whole = whole_features(torch, fit.observed, curve, sizes, False)
+    lost = losses.double()
+    from_losses = loss_features(torch, lost, torch.zeros_like(lost), n_classes, False)
+    probes = torch.nn.functional.pad(from_losses, (0, N_FEATURES - N_LOSSES))
+    return Batch(probes[:, :, None], whole, fit.base, fit.errors)
+
+
+def _gathered(
+    scores: Any, labels: Any, per_class: int, n_members: int
+) -> tuple[Any, Any, Any, Any]:
     torch = torch_module()
     n_problems, n_probes, n_classes = scores.shape
     true = scores[:, torch.arange(n_probes), labels][..., None]
@@ -61,11 +80,12 @@ def _gathered(scores: Any, labels: Any, per_class: int, n_members: int) -> tuple
     ties = (scores == true).sum(dim=2) - 1
     fit = fit_losses(losses, ties, n_classes, n_members)
     sizes = (n_classes, n_members, n_members, n_probes)
-    whole = whole_features(torch, fit.observed, fit.base, fit.mu, fit.log_tau, sizes, True)
+    curve = (fit.base, fit.errors, fit.mu, fit.log_tau)
+    whole = whole_features(torch, fit.observed, curve, sizes, True)
     counts = losses.to(scores.dtype), ties.to(scores.dtype)
     from_losses = loss_features(torch, *counts, n_classes, True)
     best = impostors(torch, scores, labels)
     from_scores, sums = score_features(torch, scores, best, labels)
     as_rival = rival_features(torch, sums, labels)
     probes = torch.cat([from_losses, from_scores, as_rival], dim=2)
-    return probes.reshape(n_problems, n_members, per_class, -1), whole, fit.base
+    return probes.reshape(n_problems, n_members, per_class, -1), whole, fit.base, fit.errors

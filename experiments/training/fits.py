@@ -1,4 +1,4 @@
-"""Probit-normal fits to many random problems at once, in torch.
+"""Bent-normal fits to many random problems at once, in torch.
 
 All problems of a batch have the same number of classes and of probes, so that the chances of every
 number of losses are tabulated once for all of them.
@@ -14,62 +14,151 @@ import numpy as np
 
 from experiments.problems.scores import accuracies
 from experiments.problems.worlds import torch_module
-from headcount.estimators.auto.features import N_OBSERVED, class_counts, logit
+from headcount.estimators.auto.features import N_OBSERVED, class_counts, within_reach
+from headcount.estimators.bent_normal import LESS
 from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.shared.bending import (
+    bend,
+    bending_top,
+    curve_errors,
+    loss_rows,
+    nodes_around,
+)
 
 STEP, REACH = 0.0125, 9.0
-STARTS = (np.linspace(-3.0, 7.0, 26), np.linspace(-1.6, 1.2, 12))
+STARTS = (np.linspace(-3.0, 8.5, 31), np.linspace(-1.6, 1.2, 12))
 NEWTON_STEPS = 12
+AT_ONCE = 64  # problems bent together
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Probit-normal fits, the observed curves, and the fitted ones on the logit scale."""
+    """Bent-normal fits: the normal laws, the observed curves, the fitted ones, their errors.
+
+    Curves are on the logit scale at `RATIOS`, but observed ones are accuracies at the first of
+    these.
+    """
 
     mu: Any
     log_tau: Any
     observed: Any
     base: Any
+    errors: Any
 
 
 def fit_losses(losses: Any, ties: Any, n_classes: int, n_members: int) -> Fit:
-    """Fit the base to several problems, as `ProbitNormal` does to one."""
-    shares = _shares(losses, ties, n_classes)
-    table = _Table(shares, n_classes, n_members, losses.shape[1])
+    """Fit the base to several problems, as `BentNormal` does to one.
+
+    Parameters
+    ----------
+    losses, ties : tensor (B, N)
+        Those of one class next to each other, of each class as many; without ties None.
+    n_classes, n_members : int
+        Classes, and how many of these have probes.
+    """
+    torch = torch_module()
+    rows = torch.tensor(loss_rows(n_classes - 1), device=losses.device)
+    shares = _shares(losses, ties, rows, n_classes)
+    table = _Table(shares, rows, n_members, losses.shape[1])
     point = table.minimise()
     counts = class_counts(n_classes)
-    return Fit(point[:, 0], point[:, 1], table.observed(counts), table.curve(point, counts))
+    draws = np.minimum(counts[:N_OBSERVED], n_classes)
+    observed = accuracies(losses, ties, n_classes - 1, draws).mean(dim=1)
+    worth = independent_probes(losses, ties, n_members)
+    parts = zip(point.split(AT_ONCE), shares.split(AT_ONCE), worth.split(AT_ONCE), strict=True)
+    fitted = [_bent(*part, rows, losses.shape[1], counts, n_classes) for part in parts]
+    base, errors = (torch.cat(curves) for curves in zip(*fitted, strict=True))
+    return Fit(point[:, 0], point[:, 1], observed, base, errors)
 
 
-def _shares(losses: Any, ties: Any, n_classes: int) -> Any:
-    """Return the share of probes with each number of losses; ties are spread evenly."""
+def independent_probes(losses: Any, ties: Any, n_members: int) -> Any:
+    """Return how many independent probes those of each problem are worth."""
     torch = torch_module()
-    weight = 1.0 / ((ties.double() + 1) * losses.shape[1])
-    steps = torch.zeros(len(losses), n_classes + 1, dtype=torch.float64, device=losses.device)
-    steps.scatter_add_(1, losses, weight)
-    steps.scatter_add_(1, losses + ties + 1, -weight)
-    return steps.cumsum(dim=1)[:, :n_classes].clamp(min=0)
+    n_problems, n = losses.shape
+    tied = torch.zeros_like(losses) if ties is None else ties
+    total, clustered = 0.0, 0.0
+    for values in ((losses == 0) / (tied + 1.0), torch.exp(-LESS * losses)):
+        gaps = values.double() - values.double().mean(dim=1, keepdim=True)
+        total = total + gaps.square().sum(dim=1)
+        by_class = gaps.reshape(n_problems, n_members, -1).sum(dim=2)
+        clustered = clustered + by_class.square().sum(dim=1)
+    worth = n * total / clustered.clamp(min=1e-300)
+    return torch.where(clustered > 0, worth.clamp(n_members, n), float(n_members))
+
+
+def _bent(
+    point: Any, shares: Any, worth: Any, rows: Any, n_probes: int, counts: Any, n_classes: int
+) -> tuple[Any, Any]:
+    """Return curves and errors of the bent laws."""
+    torch = torch_module()
+    mu, tau = point[:, 0], point[:, 1].exp()
+    y = nodes_around(torch, mu, tau)
+    log_u, log_p = torch.special.log_ndtr(y), torch.special.log_ndtr(-y)
+    n = rows[-1]
+    power = (_probit_spread(rows, n) / (y[:, 1] - y[:, 0])[:, None]).square().clamp(max=1)
+    log_mass = rows[:, None] * log_p[:, None] + (n - rows)[:, None] * log_u[:, None]
+    likelihood = torch.exp(power[..., None] * (log_mass - _peak(rows, n)[:, None]))
+    right = torch.exp(n * log_u)[:, None]
+    likelihood = torch.cat([likelihood, right, -torch.expm1(n * log_u)[:, None]], dim=1)
+    half = torch.full((len(mu), 2), 0.5 / n_probes, dtype=shares.dtype, device=shares.device)
+    top = torch.full_like(mu, bending_top(n_classes))
+    bent = bend(torch, likelihood, torch.cat([shares, half], 1), y, mu, tau, top, worth)
+    draws = torch.tensor(counts - 1, device=y.device)
+    powers = torch.exp(draws[:, None] * log_u[:, None])
+    return within_reach(*curve_errors(torch, bent, powers))
+
+
+def _peak(rows: Any, n: Any) -> Any:
+    torch = torch_module()
+    share = rows / n
+    return torch.xlogy(rows, share) + torch.xlogy(n - rows, 1 - share)
+
+
+def _probit_spread(rows: Any, n: Any) -> Any:
+    """Approximate width of the binomial likelihood on the probit scale."""
+    torch = torch_module()
+    share = (rows + 0.5) / (n + 1)
+    place = torch.special.ndtri(share)
+    density = torch.exp(-0.5 * place.square()) / math.sqrt(2 * math.pi)
+    return torch.sqrt(share * (1 - share) / n) / density
+
+
+def _shares(losses: Any, ties: Any, rows: Any, n_classes: int) -> Any:
+    """Return the share of probes in each row; ties are spread evenly."""
+    torch = torch_module()
+    if ties is not None:
+        weight = 1.0 / ((ties.double() + 1) * losses.shape[1])
+        steps = torch.zeros(len(losses), n_classes + 1, dtype=rows.dtype, device=losses.device)
+        steps.scatter_add_(1, losses, weight)
+        steps.scatter_add_(1, losses + ties + 1, -weight)
+        shares = steps.cumsum(dim=1)[:, :n_classes].clamp(min=0)
+        lost = torch.arange(n_classes, device=losses.device).expand_as(shares)
+    else:
+        lost = losses
+        shares = torch.full(losses.shape, 1 / losses.shape[1], dtype=rows.dtype, device=rows.device)
+    above = torch.searchsorted(rows, lost.double().contiguous()).clamp(1, len(rows) - 1)
+    part = (lost - rows[above - 1]) / (rows[above] - rows[above - 1])
+    out = torch.zeros(len(losses), len(rows), dtype=rows.dtype, device=rows.device)
+    out.scatter_add_(1, above, shares * part)
+    return out.scatter_add_(1, above - 1, shares * (1 - part))
 
 
 class _Table:
     """Likelihood of every number of losses at nodes of y = Phi^-1(U), and what follows."""
 
-    def __init__(self, shares: Any, n_classes: int, n_members: int, n_probes: int) -> None:
+    def __init__(self, shares: Any, rows: Any, n_members: int, n_probes: int) -> None:
         torch = torch_module()
-        self.shares, self.n = shares, n_classes - 1
+        n = rows[-1]
         half = round(REACH / STEP)
-        device = shares.device
-        self.nodes = torch.arange(-half, half + 1, dtype=torch.float64, device=device) * STEP
-        self.log_u = torch.special.log_ndtr(self.nodes)
-        lost = torch.arange(n_classes, dtype=torch.float64, device=device)[:, None]
-        share = lost / self.n
-        peak = torch.xlogy(lost, share) + torch.xlogy(self.n - lost, 1 - share)
-        log_mass = lost * torch.special.log_ndtr(-self.nodes) + (self.n - lost) * self.log_u
-        rows = torch.exp(log_mass - peak)
+        self.nodes = torch.arange(-half, half + 1, dtype=rows.dtype, device=rows.device) * STEP
+        log_u, log_p = torch.special.log_ndtr(self.nodes), torch.special.log_ndtr(-self.nodes)
+        power = (_probit_spread(rows, n) / STEP).square().clamp(max=1)
+        log_mass = rows[:, None] * log_p + (n - rows)[:, None] * log_u
+        likelihood = torch.exp(power[:, None] * (log_mass - _peak(rows, n)[:, None]))
         # Half a probe that is right among all classes, and half a probe that is not.
-        right = torch.exp(self.n * self.log_u)
-        self.matrix = torch.cat([rows, right[None], 1 - right[None]])
-        halves = torch.full((len(shares), 2), 0.5 / n_probes, dtype=torch.float64, device=device)
+        right = torch.exp(n * log_u)
+        self.matrix = torch.cat([likelihood, right[None], 1 - right[None]])
+        halves = torch.full((len(shares), 2), 0.5 / n_probes, dtype=rows.dtype, device=rows.device)
         self.weights = torch.cat([shares, halves], dim=1)
         self.edges = torch.cat([self.nodes, self.nodes[-1:] + STEP]) - STEP / 2
         self.prior = ProbitNormal().prior_classes / n_members
@@ -145,16 +234,3 @@ class _Table:
             )
         bent = torch.stack(columns, dim=2)
         return (bent + bent.mT) / 2
-
-    def curve(self, point: Any, counts: Any) -> Any:
-        """Return logits of the fitted curve."""
-        torch = torch_module()
-        draws = torch.tensor(counts - 1, device=self.nodes.device)[:, None]
-        return logit(torch, self._cells(point)[..., 0] @ torch.exp(draws * self.log_u).T)
-
-    def observed(self, counts: Any) -> Any:
-        """Return the observed curve at numbers of classes, up to those of a pilot."""
-        torch = torch_module()
-        losses = torch.arange(self.n + 1, device=self.shares.device)
-        inside = np.minimum(counts[:N_OBSERVED], self.n + 1)
-        return self.shares @ accuracies(losses, None, self.n, inside)

@@ -1,57 +1,73 @@
-"""Training the default forecast on random problems.
+"""The network of the default method, from nothing to the file that is shipped.
 
-    python -m experiments training generate BROAD --part 0 --parts 6 --seconds 310
-    python -m experiments training generate MODERATE --moderate --part 0 --parts 5 --seconds 310
-    python -m experiments training judged BROAD
-    python -m experiments training train BROAD --seed 0 --seconds 550 --out OUT
-    python -m experiments training train BROAD MODERATE --limits both --seed 2 --out OUT
-    python -m experiments training train MODERATE --limits moderate --seed 3 --out OUT
-    python -m experiments training pack OUT --out src/headcount/estimators/auto
+    python -m experiments training all FOLDER --commit "$(git rev-parse HEAD)"
 
-`generate` makes groups of random problems (several processes may share the work; what is there is
-not made again), `judged` those that networks are judged by. `train` trains a network and goes on
-from where it was stopped; its limits say for which pilots it will be heard (`LIMITS`). `pack` joins
-several into the file that is shipped, which holds two of each kind.
-One GPU will do; several processes share it well only under MPS. No real data are used, nor the
-families in `experiments.problems.problems.HELD_OUT`, which are made only to judge.
+makes random problems in FOLDER, trains one network on them, calibrates the spread of its errors on
+others, and writes the weights. Everything follows from this module's constants and the code, so
+the file names the commit; whatever was done before a stop is not done again. The steps can be
+called one by one: `generate` (several processes may share it, by `--part` and `--parts`), `train`,
+`calibrate`, `judge` and `pack`. One GPU takes twenty minutes. No real data are used, nor the
+families in `experiments.problems.problems.HELD_OUT`, which only judge.
+
+Three of four groups of problems are random geometry (`experiments.problems`), with scores; the
+fourth are random laws of U (`experiments.training.laws`), without, for pilots of any size.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import json
 import math
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import log_ndtr
+from scipy.stats import t as student
 
 from experiments.problems import problems
 from experiments.problems import scores as scoring
 from experiments.problems.families import PLAIN, Problem
 from experiments.problems.worlds import torch_module
-from experiments.training import features, network
+from experiments.training import features, laws, network
 from headcount.estimators.auto.features import RATIOS, class_counts
-from headcount.estimators.auto.network import FILE
+from headcount.estimators.auto.network import FILE, ORIGIN
 
-GROUP = 128  # problems made together
-SIZES = (18, 800)  # classes of a pilot
-MOST_PROBES = 5000  # of a pilot
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "src/headcount/estimators/auto"
+# What the weights depend on.
+SOURCES = (
+    "experiments/problems/*.py",
+    "experiments/training/*.py",
+    "src/headcount/estimators/auto/features.py",
+    "src/headcount/estimators/auto/network.py",
+    "src/headcount/estimators/bent_normal.py",
+    "src/headcount/estimators/shared/bending.py",
+)
+
+GROUPS = 1200  # of problems to learn from
+EVERY = 4  # of so many groups one is of laws
+GROUP, GROUP_OF_MANY, MANY = 128, 32, 900  # problems made together; fewer of many classes
+SIZES = (10, 4000)  # classes of a pilot
+MOST_PROBES = 6000  # of a pilot
 MOST_PER_CLASS = 60
 PLAIN_SHARE = 0.35
-TRUTH = {"classes": (8192, 16384), "probes": (4096, 8192)}  # for few classes, and for many
-FEW = 128
-# Log odds of being right among the pilot's classes where networks are heard: not at all up to the
-# first, in full between the next two (35% and 92%), not at all from the last (97%). Moderate
-# problems end at 20% and 99%; of both kinds together few are nearly perfect. No log odds are as low
-# as -19.
-LIMITS = {"moderate": (-1.1, -0.6, 2.5, 3.5), "both": (-20.0, -19.0, 2.5, 3.5)}
-MODERATE_SEED = 10**7  # groups from here on are moderate
-JUDGED_SEED = 10**8  # groups from here on are not learned from
+# Fresh classes and probes behind a truth, for pilots of up to so many classes.
+TRUTH = {128: (8192, 4096), 1000: (16384, 8192), 4000: (32768, 8192)}
+CALIBRATED = 96  # groups that errors are calibrated on, and no network learns from
+CALIBRATED_SEED = 10**7  # their numbers begin here
+JUDGED_SEED = 10**8  # and here those of problems that networks are judged by
+STEPS = 12_000
+SEED = 0
+LEVELS = (0.9, 0.99)  # shares of errors that spread and tails are set by
+FREEDOMS = (3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0, 50.0)  # degrees of freedom tried
 # Settings of paper 001: dimensions, variance, law of classes, law of points.
 LAWS = ("normal", "uniform")
 PAPER = (
@@ -64,11 +80,18 @@ PAPER = (
 JUDGED = (*(f"valid{i}" for i in range(8)), *problems.HELD_OUT, "paper100", "paper500")
 
 
+# -- problems --------------------------------------------------------------------------------------
+
+
+def of_laws(number: int) -> bool:
+    """Return whether a group is one of laws."""
+    return number % EVERY == EVERY - 1
+
+
 def sizes(number: int) -> tuple[int, int, int]:
-    """Return classes, probes a class and classes with probes of a group."""
+    """Return classes, probes a class and classes with probes of a group with scores."""
     rng = np.random.default_rng([number, 77])
-    low, high = SIZES
-    n_classes = round(float(np.exp(rng.uniform(math.log(low), math.log(high)))))
+    n_classes = round(math.exp(rng.uniform(*np.log(SIZES))))
     usual = rng.random()
     if usual < 0.4:
         per_class = int(rng.integers(5, 11))
@@ -84,10 +107,8 @@ def sizes(number: int) -> tuple[int, int, int]:
     return n_classes, per_class, members
 
 
-def draw_group(
-    number: int, count: int = GROUP, family: str | None = None, moderate: bool = False
-) -> list[Problem]:
-    """Return the problems of a group."""
+def draw_group(number: int, count: int = GROUP, family: str | None = None) -> list[Problem]:
+    """Return the problems of a group with scores."""
     n_classes, per_class, _ = sizes(number)
     rng = np.random.default_rng([number, 78])
     share = PLAIN_SHARE if n_classes >= 40 and per_class >= 4 else PLAIN_SHARE / 3
@@ -96,13 +117,7 @@ def draw_group(
         kind = family or (PLAIN if rng.random() < share else None)
         seed = number * 1000 + place
         out.append(
-            problems.draw(
-                seed,
-                family=kind,
-                n_classes=n_classes,
-                probes_per_class=per_class,
-                moderate=moderate,
-            )
+            problems.draw(seed, family=kind, n_classes=n_classes, probes_per_class=per_class)
         )
     return out
 
@@ -137,17 +152,16 @@ def make_group(
     truth_probes: int | None = None,
     truth_classes: int | None = None,
 ) -> dict[str, Any]:
-    """Realise problems of one size and return their evidence and truths, as `Group` holds them."""
+    """Realise problems of one size and return their features and truths, as `Group` holds them."""
     torch = torch_module()
     n_classes, per_class = group_problems[0].n_classes, group_problems[0].probes_per_class
-    large = int(n_classes > FEW)
-    n_truth = truth_classes or TRUTH["classes"][large]
+    usual = next(sides for most, sides in TRUTH.items() if n_classes <= most)
+    n_truth = truth_classes or usual[0]
     real = problems.realise_many(
-        group_problems, device, n_truth, n_truth_probes=truth_probes or TRUTH["probes"][large]
+        group_problems, device, n_truth, n_truth_probes=truth_probes or usual[1]
     )
     n_probes = members * per_class
     counts = class_counts(n_classes)
-    known = counts <= n_truth
     asked = np.minimum(counts, n_truth)
     truth = torch.stack(
         [
@@ -168,13 +182,32 @@ def make_group(
     )
     scores = torch.stack([realised.scores[:n_probes] for realised in real])
     batch = features.gather(scores, real[0].labels[:n_probes], per_class, members)
+    chances = chances.reshape(len(group_problems), members, per_class, len(RATIOS))
+    return _group(batch, chances, truth, counts <= n_truth)
+
+
+def make_laws(draw: laws.Draw, device: str) -> dict[str, Any]:
+    """Return features and truths of problems without scores."""
+    torch = torch_module()
+    counts = class_counts(draw.n_classes)
+    truth = np.array([laws.accuracies(law, counts) for law in draw.laws])
+    chances = np.exp(log_ndtr(draw.own)[..., None] * (counts - 1)).astype(np.float16)
+    batch = features.gather_losses(torch.tensor(draw.losses, device=device), draw.n_classes)
+    known = np.ones(len(counts), np.bool_)
+    return _group(
+        batch, torch.tensor(chances, device=device)[:, :, None], torch.tensor(truth), known
+    )
+
+
+def _group(batch: features.Batch, chances: Any, truth: Any, known: Any) -> dict[str, Any]:
     return {
         "probes": batch.probes.half(),
-        "chances": chances.reshape(len(group_problems), members, per_class, len(RATIOS)),
+        "chances": chances,
         "whole": batch.whole.float(),
         "base": batch.base.float(),
+        "errors": batch.errors.float(),
         "truth": truth.float(),
-        "known": torch.tensor(known, dtype=torch.float32, device=truth.device),
+        "known": torch_module().tensor(known, dtype=torch_module().float32),
     }
 
 
@@ -186,36 +219,37 @@ def _chances(losses: Any, ties: Any, n_rivals: int, counts: Any) -> Any:
     return scoring.accuracies(losses, ties, n_rivals, counts)
 
 
-def generate(
-    folder: Path,
-    device: str,
-    part: int,
-    parts: int,
-    seconds: float,
-    most: int,
-    count: int = GROUP,
-    moderate: bool = False,
-) -> int:
-    """Make groups until the time is over; return how many there are of this part."""
-    torch = torch_module()
+# -- files of problems -----------------------------------------------------------------------------
+
+
+def numbered(number: int, count: int, device: str) -> dict[str, Any]:
+    """Make a group by its number, of at most `count` problems."""
+    if of_laws(number):
+        return make_laws(laws.draw_group(number, count), device)
+    n_classes, _, members = sizes(number)
+    few = count if n_classes <= MANY else min(count, GROUP_OF_MANY)
+    return make_group(draw_group(number, few), members, device)
+
+
+def wanted(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Yield the files of all numbered groups: those to calibrate on first."""
+    for number in range(CALIBRATED):
+        yield folder / f"calibrate_{number:06d}.pt", CALIBRATED_SEED + number
+    for number in range(GROUPS):
+        yield folder / f"train_{number:06d}.pt", number
+
+
+def generate(folder: Path, device: str, part: int, parts: int, count: int = GROUP) -> int:
+    """Make this part of the groups that are not there; return how many it made."""
     folder.mkdir(parents=True, exist_ok=True)
-    begun = time.perf_counter()
-    done = 0
-    first = MODERATE_SEED if moderate else 0
-    for number in range(first + part, first + most, parts):
-        if time.perf_counter() - begun > seconds:
-            break
-        path = folder / f"train_{number:06d}.pt"
+    begun, made = time.perf_counter(), 0
+    for path, number in itertools.islice(wanted(folder), part, None, parts):
         if not path.exists():
-            batch = draw_group(number, count, moderate=moderate)
-            _write(make_group(batch, sizes(number)[2], device), path)
-        done += 1
-        if done == 1:
-            print(f"part {part}: first group after {time.perf_counter() - begun:.1f} s", flush=True)
-    if device != "cpu":
-        torch.cuda.synchronize()
-    print(f"part {part}: {done} groups in {time.perf_counter() - begun:.0f} s", flush=True)
-    return done
+            _write(numbered(number, count, device), path)
+            made += 1
+            if made in (1, 10) or made % 50 == 0:
+                print(f"part {part}: {made} after {time.perf_counter() - begun:.0f} s", flush=True)
+    return made
 
 
 def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
@@ -232,7 +266,7 @@ def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
         else:
             family = name if name in problems.HELD_OUT else None
             number = JUDGED_SEED + place
-            batch, members = draw_group(number, count, family), sizes(number)[2]
+            batch, members = draw_group(number, min(count, 64), family), sizes(number)[2]
         group = make_group(batch, members, device, truth_probes=16384 if count == GROUP else None)
         _write(group, path)
 
@@ -243,11 +277,18 @@ def _write(group: dict[str, Any], path: Path) -> None:
     path.with_suffix(".part").replace(path)
 
 
+def _read(folder: Path, kind: str, device: Any) -> dict[str, network.Group]:
+    return {
+        path.stem.removeprefix(f"{kind}_"): network.Group.read(path, device)
+        for path in sorted(folder.glob(f"{kind}_*.pt"))
+    }
+
+
 # -- judging ---------------------------------------------------------------------------------------
 
 
 def judge_network(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[str, float]]:
-    """Return mean root mean square errors of the base, the mean over probes, and the forecast.
+    """Return mean root mean square errors of the base and of the forecast, and of the oracle.
 
     Over ratios from 1 to 16 (where known), weighted as if all k up to 16 K counted the same. Also
     the share of truths within 1.645 learned spreads.
@@ -255,136 +296,206 @@ def judge_network(net: Any, groups: dict[str, network.Group]) -> dict[str, dict[
     torch = torch_module()
     rows: dict[str, dict[str, float]] = {}
     weight = torch.tensor(np.where((RATIOS >= 1) & (RATIOS <= 16), RATIOS, 0.0))
-    with torch.no_grad():
-        for name, group in groups.items():
-            forecasts = [_forecasts(net, group, first) for first in range(0, len(group.base), 32)]
-            forecast, spread, alone = (
-                torch.cat(pieces).double() for pieces in zip(*forecasts, strict=True)
-            )
-            own = (weight.to(group.known.device) * group.known).double()
-            own = own / own.sum()
-            truth = group.truth.double()
+    for name, group in groups.items():
+        forecast, spread, alone = _forecasts(net, group)
+        own = (weight.to(group.known.device) * group.known).double()
+        own = own / own.sum()
+        truth = group.truth.double()
 
-            def error(values: Any, own: Any = own, truth: Any = truth) -> float:
-                gaps = (torch.sigmoid(values) - truth).square() * own
-                return float(gaps.sum(dim=1).sqrt().mean())
+        def error(values: Any, own: Any = own, truth: Any = truth) -> float:
+            gaps = (torch.sigmoid(values) - truth).square() * own
+            return float(gaps.sum(dim=1).sqrt().mean())
 
-            inside = ((network.smoothed_logit(truth) - forecast).abs() <= 1.645 * spread.exp())[
-                :, own > 0
-            ]
-            oracle = group.chances.double().mean(dim=(1, 2)).clamp(1e-6, 1 - 1e-6)
-            rows[name] = {
-                "base": error(group.base.double()),
-                "losses": error(alone),
-                "full": error(forecast),
-                "oracle": error(torch.logit(oracle)),
-                "covered": float(inside.double().mean()),
-            }
+        inside = ((network.smoothed_logit(truth) - forecast).abs() <= 1.645 * spread.exp())[
+            :, own > 0
+        ]
+        oracle = group.chances.double().mean(dim=(1, 2)).clamp(1e-6, 1 - 1e-6)
+        rows[name] = {
+            "base": error(group.base.double()),
+            "losses": error(alone),
+            "full": error(forecast),
+            "oracle": error(torch.logit(oracle)),
+            "covered": float(inside.double().mean()),
+        }
     return rows
 
 
-def _forecasts(net: Any, group: network.Group, first: int) -> tuple[Any, Any, Any]:
-    rows = slice(first, first + 32)
-    probes, whole, base = group.probes[rows], group.whole[rows], group.base[rows]
-    forecast, spread, _ = net([(probes, whole, base)])
-    alone = net([(*network.losses_alone(probes, whole), base)])[0]
-    return forecast, spread, alone
-
-
-def run_training(
-    folders: Sequence[Path],
-    out: Path,
-    seed: int,
-    seconds: float,
-    device: str,
-    limits: str | None = None,
-) -> None:
-    """Train one network on what was generated, and write its weights and what it is worth."""
+def _forecasts(net: Any, group: network.Group) -> tuple[Any, Any, Any]:
+    """Return forecasts, log spreads, and forecasts from losses alone."""
     torch = torch_module()
-    begun = time.perf_counter()
-    place = torch.device(device)
+    pieces = []
+    with torch.no_grad():
+        for first in range(0, len(group.base), 32):
+            rows = slice(first, first + 32)
+            inputs = [network.inputs(group, rows, alone) for alone in (False, True)]
+            (forecast, spread, _), (alone, _, _) = (net([part]) for part in inputs)
+            pieces.append((forecast, spread, alone))
+    return tuple(torch.cat(piece).double() for piece in zip(*pieces, strict=True))  # type: ignore[return-value]
+
+
+def judge(folder: Path, device: str) -> dict[str, Any]:
+    """Print and return what the network is worth on the problems that judge it."""
+    place = torch_module().device(device)
+    net = network.load(folder / "state.pt", place)
+    rows = judge_network(net, _read(folder, "judge", place))
+    rounded = {name: {k: round(v, 4) for k, v in row.items()} for name, row in rows.items()}
+    for name, row in rounded.items():
+        print(name, json.dumps(row), flush=True)
+    return rounded
+
+
+# -- training and calibrating ----------------------------------------------------------------------
+
+
+def train(folder: Path, device: str, n_steps: int = STEPS) -> None:
+    """Train the network on what was generated; goes on where it was stopped."""
+    torch = torch_module()
     torch.backends.cuda.matmul.allow_tf32 = True
-    out.mkdir(parents=True, exist_ok=True)
-    groups = [
-        network.Group.read(path, place)
-        for folder in folders
-        for path in sorted(folder.glob("train_*.pt"))
-    ]
-    judges = {
-        path.stem.removeprefix("judge_"): network.Group.read(path, place)
-        for folder in folders
-        for path in sorted(folder.glob("judge_*.pt"))
+    place = torch.device(device)
+    groups = list(_read(folder, "train", place).values())
+    print(f"{len(groups)} groups, {sum(len(g.base) for g in groups)} problems", flush=True)
+    judged = _read(folder, "judge", place)
+
+    def shown(net: Any) -> None:
+        rows = judge_network(net, judged)
+        print(
+            json.dumps({n: [round(r["full"], 4), round(r["covered"], 2)] for n, r in rows.items()})
+        )
+
+    network.train(groups, seed=SEED, n_steps=n_steps, save=folder / "state.pt", judge=shown)
+
+
+def calibrate(folder: Path, device: str) -> dict[str, Any]:
+    """Return how errors go together along the curve, in units of the spreads that are stated.
+
+    `factor` times independent numbers of Student's law with so many degrees of `freedom`, divided
+    by one chi for the whole curve, are errors that hold as large shares of the truths as they say.
+    """
+    place = torch_module().device(device)
+    net = network.load(folder / "state.pt", place)
+    ratios = []
+    for group in _read(folder, "calibrate", place).values():
+        forecast, log_spread, _ = _forecasts(net, group)
+        gap = network.smoothed_logit(group.truth.double()) - forecast
+        ratio = (gap / log_spread.exp()).cpu().numpy()
+        ratio[:, group.known.cpu().numpy() == 0] = np.nan
+        ratios.append(ratio)
+    return errors_together(np.concatenate(ratios))
+
+
+def errors_together(ratios: Any) -> dict[str, Any]:
+    """Return factor and freedom for errors in units of stated spreads; nan where not known."""
+    sizes_at = [np.nanquantile(np.abs(ratios), level, axis=0) for level in LEVELS]
+    heavy = float(np.nanmean(sizes_at[1] / sizes_at[0]))
+    tails = [student.ppf((1 + np.array(LEVELS)) / 2, freedom) for freedom in FREEDOMS]
+    place = int(np.argmin([abs(high / low - heavy) for low, high in tails]))
+    scale = sizes_at[0] / tails[place][0]
+    # Rare large errors would decide how the others go together.
+    tame = np.clip(ratios / scale, -3, 3)
+    known = np.isfinite(tame)
+    filled = np.where(known, tame, 0.0)
+    both = known.T.astype(float) @ known
+    together = (filled.T @ filled) / both
+    size = np.sqrt(np.diag(together))
+    values, vectors = np.linalg.eigh(together / np.outer(size, size))
+    nearest = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    size = np.sqrt(np.diag(nearest))
+    factor = scale[:, None] * np.linalg.cholesky(nearest / np.outer(size, size))
+    return {"factor": factor, "freedom": np.array(FREEDOMS[place])}
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def code_mark(read: Any = None) -> str:
+    """Return a mark of all code the weights depend on; `read` gives files by their paths."""
+    paths = sorted(path for pattern in SOURCES for path in ROOT.glob(pattern))
+    whole = hashlib.sha256()
+    for path in paths:
+        name = path.relative_to(ROOT).as_posix()
+        whole.update(name.encode())
+        whole.update(path.read_bytes() if read is None else read(name))
+    return whole.hexdigest()[:16]
+
+
+def settings() -> dict[str, Any]:
+    """Return the constants that say what is learned from, and how long."""
+    return {
+        "groups": GROUPS,
+        "classes": list(SIZES),
+        "classes_of_laws": list(laws.SIZES),
+        "calibrated": CALIBRATED,
+        "steps": STEPS,
+        "seed": SEED,
     }
-    loaded = time.perf_counter() - begun
-    n_problems = sum(len(group.base) for group in groups)
-    print(f"seed {seed}: {len(groups)} groups, {n_problems} problems, read in {loaded:.0f} s")
-
-    def judge(net: Any) -> None:
-        errors = judge_network(net, judges)
-        print(f"seed {seed} {time.perf_counter() - begun:.0f} s", json.dumps(
-            {name: {k: round(v, 4) for k, v in row.items()} for name, row in errors.items()}
-        ), flush=True)  # fmt: skip
-        arrays = network.weights(net)
-        if limits is not None:
-            arrays["limits"] = np.array(LIMITS[limits], dtype=np.float32)
-        np.savez(out / f"network{seed}.npz", **arrays)
-
-    net = network.train(
-        groups,
-        seed=seed,
-        seconds=seconds - loaded,
-        save=folders[0] / f"state{seed}.pt",
-        judge=judge,
-    )
-    judge(net)
 
 
-def pack(folder: Path, out: Path) -> Path:
-    """Join the networks of a folder into the file that the default method reads."""
-    weights: dict[str, Any] = {}
-    for number, path in enumerate(sorted(folder.glob("network*.npz"))):
-        with np.load(path, allow_pickle=False) as read:
-            weights |= {f"{number}/{name}": read[name] for name in read.files}
+def pack(folder: Path, out: Path, device: str, commit: str) -> Path:
+    """Write the file that the default method reads."""
+    place = torch_module().device(device)
+    weights = network.weights(network.load(folder / "state.pt", place))
+    errors = {name: value.astype(np.float32) for name, value in calibrate(folder, device).items()}
+    origin = {
+        "commit": commit,
+        "code": code_mark(),
+        **settings(),
+        "torch": torch_module().__version__,
+        "device": torch_module().cuda.get_device_name() if place.type == "cuda" else place.type,
+    }
     out.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(out / FILE, **weights)
+    part = out / f"{FILE}.part.npz"
+    np.savez_compressed(part, **weights, **errors, **{ORIGIN: np.array(json.dumps(origin))})
+    part.replace(out / FILE)
+    print(json.dumps(origin), {name: np.round(value, 2).tolist() for name, value in errors.items()})
     return out / FILE
+
+
+def everything(folder: Path, out: Path, device: str, commit: str, parts: int) -> None:
+    """Make the problems in several processes, train, judge, and write the weights."""
+    command = [sys.executable, "-m", "experiments.training.learn", "generate", str(folder)]
+    command += ["--device", device, "--parts", str(parts)]
+    workers = [subprocess.Popen([*command, "--part", str(part)], cwd=ROOT) for part in range(parts)]
+    generate_judged(folder, device)
+    if any(worker.wait() for worker in workers):
+        raise SystemExit("a process that made problems failed; its error is above.")
+    train(folder, device)
+    judge(folder, device)
+    pack(folder, out, device, commit)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="experiments.training.learn", description=__doc__)
-    parser.add_argument("task", choices=("generate", "judged", "train", "pack"))
-    parser.add_argument("folder", type=Path, nargs="+")
+    parser = argparse.ArgumentParser(
+        prog="experiments training",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    tasks = ("all", "generate", "train", "calibrate", "judge", "pack")
+    parser.add_argument("task", choices=tasks)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--part", type=int, default=0)
-    parser.add_argument("--parts", type=int, default=1)
-    parser.add_argument("--groups", type=int, default=100_000)
-    parser.add_argument("--size", type=int, default=GROUP)
-    parser.add_argument("--seconds", type=float, default=3600.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--moderate", action="store_true")
-    parser.add_argument("--limits", choices=tuple(LIMITS))
-    parser.add_argument("--out", type=Path, default=Path())
+    parser.add_argument("--parts", type=int, default=6)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--out", type=Path, default=SHIPPED)
     options = parser.parse_args(arguments)
-    first = options.folder[0]
-    if options.task == "generate":
-        generate(
-            first, options.device, options.part, options.parts, options.seconds, options.groups,
-            options.size, options.moderate,
-        )  # fmt: skip
-    elif options.task == "judged":
-        generate_judged(first, options.device, options.size)
-    elif options.task == "pack":
-        pack(first, options.out)
-    else:
-        run_training(
-            options.folder,
-            options.out,
-            options.seed,
-            options.seconds,
-            options.device,
-            options.limits,
+    folder, device = options.folder, options.device
+    if options.task == "all":
+        everything(folder, options.out, device, options.commit, options.parts)
+    elif options.task == "generate":
+        generate(folder, device, options.part, options.parts)
+        if options.part == 0:
+            generate_judged(folder, device)
+    elif options.task == "train":
+        train(folder, device)
+    elif options.task == "calibrate":
+        print(
+            {name: np.round(value, 3).tolist() for name, value in calibrate(folder, device).items()}
         )
+    elif options.task == "judge":
+        judge(folder, device)
+    else:
+        pack(folder, options.out, device, options.commit)
 
 
 if __name__ == "__main__":

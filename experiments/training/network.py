@@ -22,6 +22,7 @@ import numpy as np
 
 from experiments.problems.worlds import torch_module
 from headcount.estimators.auto.features import N_FEATURES, N_GLOBALS, N_LOSSES, RATIOS
+from headcount.estimators.auto.network import FREEDOM, SPREADS, reach
 
 WIDTHS = {"probe": 128, "found": 64, "context": 64, "second": 160, "last": 256}
 CLIP = 6.0  # standardised features beyond are as good as this
@@ -34,8 +35,8 @@ SMALL = 0.01  # squared error, times classes, below which a problem matters less
 PROBE_PART, SPREAD_PART, BEND_PART = 0.5, 0.05, 1e-3
 DECAY = 0.999  # of the average of weights
 WARM = 300  # steps over which the learning rate rises
-PACE = (10, 60)  # steps between which the time a step takes is measured
-LATE = 1.1
+RATE = 1.5e-3  # of learning, at most
+FIXED = ("probe_", "whole_")  # the standards of features, which are not learned
 EFFECTIVE = -4  # place of the log of the number of classes with probes
 
 
@@ -48,8 +49,9 @@ class Group:
     probes : tensor (B, C, r, features), float16
     chances : tensor (B, C, r, ratios), float16
         How likely each probe is right at each ratio, from fresh classes.
-    whole, base, truth : tensor (B, .)
-        What is known of each pilot, the base fit on the logit scale, true accuracies.
+    whole, base, errors, truth : tensor (B, .)
+        What is known of each pilot, the base fit on the logit scale, how far the losses leave it
+        open, true accuracies.
     known : tensor (ratios,)
         One where the truth is known, else zero.
     """
@@ -58,6 +60,7 @@ class Group:
     chances: Any
     whole: Any
     base: Any
+    errors: Any
     truth: Any
     known: Any
 
@@ -103,17 +106,17 @@ def make_network(means: dict[str, Any]) -> Any:
             nn.init.zeros_(self.last3.weight)
             nn.init.zeros_(self.last3.bias)
 
-        def forward(self, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+        def forward(self, parts: Sequence[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any, Any]:
             return _forward(self, parts)
 
     return Network()
 
 
-def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any, Any]:
     """Return forecasts and log spreads (B, ratios) of all parts, and logits of their probes.
 
-    A part is the probes (B, C, r, features), whole and base of problems of one size; what looks at
-    single probes looks at those of all parts at once.
+    A part is the probes (B, C, r, features), whole, base and errors of problems of one size; what
+    looks at single probes looks at those of all parts at once.
     """
     torch = torch_module()
     silu = torch.nn.functional.silu
@@ -124,6 +127,7 @@ def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any,
     whole = torch.cat([group_inputs[1] for group_inputs in parts]).float()
     g = ((whole - net.whole_mean) / net.whole_spread).clamp(-CLIP, CLIP)
     base = torch.cat([group_inputs[2] for group_inputs in parts]).float()
+    unit = reach(torch, torch.cat([group_inputs[3] for group_inputs in parts]).float())
 
     def pooled(values: Any) -> Any:
         pools = []
@@ -151,7 +155,9 @@ def _forward(net: Any, parts: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any,
     last = silu(net.last1(joined))
     last = silu(net.last2(last)) + last
     shift, gate, spread = net.last3(last).float().chunk(3, dim=1)
-    return base + torch.sigmoid(gate) * ahead + shift, spread, chances
+    far = FREEDOM * unit
+    moved = far * torch.tanh((torch.sigmoid(gate) * ahead + shift) / far)
+    return base + moved, unit.log() + spread.clamp(*SPREADS), chances
 
 
 def losses_alone(probes: Any, whole: Any) -> tuple[Any, Any]:
@@ -204,7 +210,7 @@ def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Sh
 def objective(net: Any, batch: Sequence[Shown], bare: Sequence[bool]) -> tuple[Any, Any]:
     """Return what training lowers, and the root mean square error times root K of each problem."""
     torch = torch_module()
-    parts = [_inputs(group, rows, alone) for (group, rows), alone in zip(batch, bare, strict=True)]
+    parts = [inputs(group, rows, alone) for (group, rows), alone in zip(batch, bare, strict=True)]
     forecast, log_spread, chances = net(parts)
     sizes = [rows.stop - rows.start for _, rows in batch]
     known = torch.cat(
@@ -220,15 +226,16 @@ def objective(net: Any, batch: Sequence[Shown], bare: Sequence[bool]) -> tuple[A
     total = (error + SMALL).sqrt().mean()
     total = total + PROBE_PART * _single(chances, batch, sizes, emphasis)
     total = total + SPREAD_PART * _unlikely(forecast, log_spread, truth, known)
-    bend = (forecast - torch.cat([inputs[2] for inputs in parts])).diff(dim=1).diff(dim=1)
+    bend = (forecast - torch.cat([part[2] for part in parts])).diff(dim=1).diff(dim=1)
     return total + BEND_PART * bend.square().mean(), error.detach().sqrt()
 
 
-def _inputs(group: Group, rows: slice, alone: bool) -> tuple[Any, Any, Any]:
+def inputs(group: Group, rows: slice, alone: bool) -> tuple[Any, Any, Any, Any]:
+    """Return what the network is given of some problems of a group, from losses alone or not."""
     probes, whole = group.probes[rows], group.whole[rows]
     if alone:
         probes, whole = losses_alone(probes, whole)
-    return probes, whole, group.base[rows]
+    return probes, whole, group.base[rows], group.errors[rows]
 
 
 def _single(chances: Any, batch: Sequence[Shown], sizes: Sequence[int], emphasis: Any) -> Any:
@@ -261,10 +268,9 @@ def train(
     groups: Sequence[Group],
     *,
     seed: int,
-    seconds: float,
+    n_steps: int,
     save: Path,
-    n_steps: int | None = None,
-    rate: float = 1.5e-3,
+    rate: float = RATE,
     judge: Any = None,
     every: float = 60.0,
 ) -> Any:
@@ -276,12 +282,10 @@ def train(
         What to learn from.
     seed : int
         Of first weights and of the order of problems.
-    seconds : float
-        Time to spend, from which the number of steps follows, unless `n_steps` is given.
+    n_steps : int
+        Number of steps.
     save : Path
         Where to keep the state; goes on from there if it exists.
-    n_steps : int, optional
-        Number of steps.
     rate : float
         Largest learning rate.
     judge : callable, optional
@@ -292,43 +296,45 @@ def train(
     torch = torch_module()
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    run = _Run(standards([groups[i] for i in rng.permutation(len(groups))[:200]]), groups, rate)
-    run.n_steps = n_steps
+    means = standards([groups[i] for i in rng.permutation(len(groups))[:200]])
+    run = _Run(means, groups[0].base.device, rate, n_steps)
     if save.exists():
         run.load(save)
         rng = np.random.default_rng([seed, run.step])
     begun = saved = time.perf_counter()
-    first, errors = run.step, []
+    errors = []
     for batch in steps(groups, rng):
-        now = time.perf_counter()
-        if run.step == first + PACE[0]:
-            paced = now
-        if run.step == first + PACE[1] and run.n_steps is None:
-            each = (now - paced) / (PACE[1] - PACE[0])
-            run.n_steps = run.step + max(1, int((seconds - (now - begun)) / each))
-        if run.n_steps is not None and run.step >= run.n_steps:
-            break
-        if now - begun > LATE * seconds and n_steps is None:
+        if run.step >= n_steps:
             break
         errors.append(run.learn(batch, (rng.random(len(batch)) < WITHOUT_SCORES).tolist()))
+        now = time.perf_counter()
         if now - saved > every:
             saved = now
             run.keep(save)
             recent = float(torch.cat(errors).mean())
             errors = []
-            print(f"seed {seed} step {run.step}/{run.n_steps} {now - begun:.0f} s {recent:.4f}")
+            print(f"step {run.step}/{n_steps} {now - begun:.0f} s {recent:.4f}", flush=True)
             if judge is not None:
                 judge(run.average)
     run.keep(save)
     return run.average
 
 
+def load(path: Path, device: Any) -> Any:
+    """Return the network that `train` kept: the average of its weights."""
+    state = torch_module().load(path, map_location=device, weights_only=True)["average"]
+    fixed = {name: value for name, value in state.items() if name.startswith(FIXED)}
+    net = make_network(fixed).to(device)
+    net.load_state_dict(state)
+    return net
+
+
 class _Run:
     """A network in training, the average of its weights, and how far it has come."""
 
-    def __init__(self, means: dict[str, Any], groups: Sequence[Group], rate: float) -> None:
+    def __init__(self, means: dict[str, Any], device: Any, rate: float, n_steps: int) -> None:
         torch = torch_module()
-        self.device = groups[0].base.device
+        self.device = device
         self.net = make_network(means).to(self.device)
         self.average = make_network(means).to(self.device)
         self.average.load_state_dict(self.net.state_dict())
@@ -336,13 +342,12 @@ class _Run:
         self.optimiser = torch.optim.AdamW(
             self.net.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.99)
         )
-        self.step = 0
-        self.n_steps: int | None = None
+        self.step, self.n_steps = 0, n_steps
 
     def learn(self, batch: Sequence[Shown], bare: Sequence[bool]) -> Any:
         """Take one step and return the errors before it."""
         torch = torch_module()
-        done = min(1.0, self.step / (self.n_steps or 10**9))
+        done = min(1.0, self.step / self.n_steps)
         slow = min(1.0, (self.step + 1) / WARM) * 0.5 * (1 + math.cos(math.pi * done))
         for group_options in self.optimiser.param_groups:
             group_options["lr"] = self.rate * max(slow, 1e-3)
@@ -368,7 +373,6 @@ class _Run:
             "average": self.average.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "step": self.step,
-            "n_steps": self.n_steps,
         }
         torch_module().save(state, path.with_suffix(".part"))
         path.with_suffix(".part").replace(path)
@@ -379,7 +383,7 @@ class _Run:
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.step, self.n_steps = state["step"], state["n_steps"]
+        self.step = state["step"]
 
 
 def weights(net: Any) -> dict[str, Any]:
@@ -387,6 +391,5 @@ def weights(net: Any) -> dict[str, Any]:
     arrays = {}
     for name, value in net.state_dict().items():
         array = value.detach().cpu().numpy()
-        fixed = name.startswith(("probe_", "whole_"))
-        arrays[name] = array.astype(np.float32 if fixed else np.float16)
+        arrays[name] = array.astype(np.float32 if name.startswith(FIXED) else np.float16)
     return arrays

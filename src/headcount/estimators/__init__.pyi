@@ -7,6 +7,7 @@ from headcount.estimators.baselines import ExponentialInLog as ExponentialInLog
 from headcount.estimators.baselines import LogLinear as LogLinear
 from headcount.estimators.baselines import NoChange as NoChange
 from headcount.estimators.baselines import PooledFalseMatch as PooledFalseMatch
+from headcount.estimators.bent_normal import BentNormal as BentNormal
 from headcount.estimators.cleanex.cleanex import CleaneX as CleaneX
 from headcount.estimators.cleanex.fast import CleaneXFast as CleaneXFast
 from headcount.estimators.exponential import Exponential as Exponential

@@ -2,9 +2,10 @@ r"""What the learned forecast sees of a pilot.
 
 Two parts. Of each probe: where its true score lies among its impostor scores (those of the wrong
 classes), how these are distributed, how many losses it has, and how its class fares as a rival of
-other probes. Of the whole pilot: sizes, the observed curve, and a probit-normal fit. Scores are
-standardised probe by probe, so that none of it changes with an increasing linear map of the scores,
-with the order of probes or classes, or with negated scores of flipped orientation.
+other probes. Of the whole pilot: sizes, the observed curve, and the bent-normal fit with its
+errors. Scores are standardised probe by probe, so that none of it changes with an increasing linear
+map of the scores, with the order of probes or classes, or with negated scores of flipped
+orientation.
 
 Networks are trained on many random problems at once, in torch, and used on one pilot, in NumPy.
 What they see is the same because it is written once: functions whose first argument is `xp` take
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headcount.curves.favorability import Favorability
+from headcount.estimators.bent_normal import BentNormal
 from headcount.estimators.shared.likelihood import effective_classes
 from headcount.metrics import hypergeometric
 from headcount.pilot.pilot import Pilot
@@ -40,8 +41,9 @@ N_LOSSES = 6  # the first features of a probe, known without scores
 N_AS_RIVAL = 3  # the last ones: how its class fares as a rival of other probes
 N_FEATURES = N_LOSSES + 1 + len(RANKS) + len(LEVELS) + 2 + 2 * len(SPANS) + N_AS_RIVAL
 N_SIZES = 5  # the last features of the whole: sizes, and whether there are scores
-N_GLOBALS = 2 * N_OBSERVED + len(RATIOS) + 2 + N_SIZES
+N_GLOBALS = 2 * N_OBSERVED + 2 * len(RATIOS) + 2 + N_SIZES
 LOGIT_REACH = 9.0
+LEAST_ERROR = 1e-4  # of log odds: no pilot tells more
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ class Features:
         Weight of each class with probes; they sum to one.
     whole : ndarray
         What is known of the whole pilot.
-    base : ndarray
-        Accuracies of the base fit at `RATIOS`, on the logit scale.
+    base, errors : ndarray
+        Accuracies of the bent-normal fit at `RATIOS`, on the logit scale, and how far the losses
+        leave them open.
     counts : ndarray
         Numbers of classes at `RATIOS`; need not be whole.
     has_scores : bool
@@ -73,22 +76,21 @@ class Features:
     class_weights: Floats
     whole: Floats
     base: Floats
+    errors: Floats
     counts: Floats
     has_scores: bool
     coarseness: float
 
 
-def gather(
-    pilot: Pilot, law: Favorability, mu: float, tau: float, *, use_scores: bool = True
-) -> Features:
+def gather(pilot: Pilot, base: BentNormal, *, use_scores: bool = True) -> Features:
     """Return the features of a pilot without censored probes.
 
     Parameters
     ----------
     pilot : Pilot
         What was measured.
-    law, mu, tau
-        Its probit-normal fit, the base.
+    base : BentNormal
+        Fitted to it.
     use_scores : bool
         Whether to use scores where there are some.
     """
@@ -101,11 +103,14 @@ def gather(
     if has_scores:
         probes[:, N_LOSSES:], coarseness = _in_blocks(pilot)
     counts = class_counts(pilot.n_classes)
-    base = logit(np, law_curve(law, counts))
+    odds, errors = within_reach(*base.curve(counts))
     observed = observed_curve(pilot, counts[:N_OBSERVED])
     sizes = (pilot.n_classes, effective_classes(pilot), len(class_weights), pilot.n_probes)
-    whole = whole_features(np, observed, base, mu, math.log(tau), sizes, has_scores)
-    return Features(probes, members, class_weights, whole, base, counts, has_scores, coarseness)
+    fit = odds, errors, base.base_.mu_, math.log(base.base_.tau_)
+    whole = whole_features(np, observed, fit, sizes, has_scores)
+    return Features(
+        probes, members, class_weights, whole, odds, errors, counts, has_scores, coarseness
+    )
 
 
 def class_counts(n_classes: int) -> Floats:
@@ -113,10 +118,9 @@ def class_counts(n_classes: int) -> Floats:
     return np.asarray(np.maximum(RATIOS * n_classes, 2.0))
 
 
-def law_curve(law: Favorability, counts: Floats) -> Floats:
-    """Return accuracies of a law at numbers of classes that need not be whole."""
-    log_u = np.log1p(-np.minimum(law.p, 1 - 1e-16))
-    return np.asarray(np.exp(np.multiply.outer(counts - 1, log_u)) @ law.weights)
+def within_reach(odds: Any, errors: Any) -> tuple[Any, Any]:
+    """Return log odds and their errors, kept within reach of what a pilot could show."""
+    return odds.clip(-LOGIT_REACH, LOGIT_REACH), errors.clip(LEAST_ERROR, LOGIT_REACH)
 
 
 def observed_curve(pilot: Pilot, counts: Floats) -> Floats:
@@ -160,9 +164,7 @@ def _in_blocks(pilot: Pilot) -> tuple[Floats, float]:
 def whole_features(
     xp: Any,
     observed: Any,
-    base: Any,
-    mu: Any,
-    log_tau: Any,
+    fit: tuple[Any, Any, Any, Any],
     sizes: tuple[float, float, float, float],
     has_scores: bool,
 ) -> Any:
@@ -172,10 +174,11 @@ def whole_features(
     ----------
     xp : module
         `numpy` or `torch`.
-    observed, base : array (..., ratios)
-        The observed curve at the first `RATIOS`; the fitted one at all, on the logit scale.
-    mu, log_tau : float or array (...)
-        The fit.
+    observed : array (..., ratios)
+        The observed curve at the first `RATIOS`.
+    fit : tuple
+        The fitted curve at all of them on the logit scale, its errors, and mu and log tau of the
+        normal law.
     sizes : tuple
         Numbers of classes, of equally weighted classes with probes, of classes with probes, and of
         probes.
@@ -183,13 +186,15 @@ def whole_features(
         Whether scores are used.
     """
     n_classes, n_effective, n_members, n_probes = sizes
+    base, errors, mu, log_tau = fit
     fitted = 1 / (1 + xp.exp(-base[..., :N_OBSERVED]))
     misfit = (observed - fitted) * math.sqrt(n_effective)
     counts = (n_classes, n_effective, n_probes, n_probes / n_members)
     same = base[..., 0] * 0
     numbers = [mu, log_tau, *(math.log(count) for count in counts), float(has_scores)]
     extra = xp.stack([same + number for number in numbers], axis=-1)
-    return xp.concatenate([logit(xp, observed), misfit, base, extra], axis=-1)
+    columns = [logit(xp, observed), misfit, base, xp.log(errors), extra]
+    return xp.concatenate(columns, axis=-1)
 
 
 def loss_features(xp: Any, losses: Any, ties: Any, n_classes: int, has_scores: bool) -> Any:

@@ -1,22 +1,22 @@
 """The learned part of the default forecast, run in NumPy.
 
-`experiments.training.network` says how the network is built and trains it. Several, trained from
-other first weights and on problems of several kinds, are averaged. Some have `limits`: they learned
-from few recognisers that are nearly perfect, or from none that are nearly useless either, and have
-no say where a pilot is one. Their weights lie beside this module, in half precision.
+`experiments.training.network` says how the network is built and trains it. Its weights lie beside
+this module, in half precision, with the commit and the settings they were made from.
 """
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from headcount.estimators.auto.features import N_OBSERVED, RATIOS, Features
+from headcount.estimators.auto.features import RATIOS, Features
 
 Floats = NDArray[np.float64]
 Weights = dict[str, Floats]
@@ -24,47 +24,40 @@ Weights = dict[str, Floats]
 CLIP = 6.0  # standardised features beyond are as good as this
 N_RATIOS = len(RATIOS)
 FILE = "weights.npz"
+ORIGIN = "origin"  # the member that says what the weights were made from
+# How far a forecast may leave the fit, in units of what the losses leave open, and how much past
+# the pilot's size they leave open in any case, in log odds for each unit of log(k / K).
+FREEDOM, SHAPE = 3.0, 0.25
+SPREADS = (-4.0, 1.0)  # logarithms of stated spreads, in the same units
 
 
 @lru_cache(maxsize=1)
-def networks() -> tuple[Weights, ...]:
-    """Return the weights of all networks, read once."""
-    by_network: dict[str, Weights] = {}
+def weights() -> Weights:
+    """Return the weights of the network, read once."""
+    return {name: value for name, value in _read().items() if name != ORIGIN}
+
+
+def origin() -> dict[str, Any]:
+    """Return the commit and the settings that the weights were made from."""
+    made: dict[str, Any] = json.loads(str(_read()[ORIGIN]))
+    return made
+
+
+def _read() -> dict[str, Any]:
     with (
         (files("headcount.estimators.auto") / FILE).open("rb") as stream,
         np.load(stream, allow_pickle=False) as read,
     ):
-        for name in read.files:
-            network, layer = name.split("/")
-            by_network.setdefault(network, {})[layer] = read[name].astype(np.float64)
-    return tuple(by_network[name] for name in sorted(by_network))
+        return {
+            name: read[name] if name == ORIGIN else read[name].astype(np.float64)
+            for name in read.files
+        }
 
 
-def forecast(features: Features) -> tuple[Floats, Floats]:
-    """Return the forecast at `RATIOS` and the spread of its error, both on the logit scale.
-
-    The spread holds what the networks expect of their own errors and how far they disagree.
-    """
-    votes = np.array([vote(weights, features) for weights in networks()])
-    votes = votes / votes.sum()
-    runs = [run(weights, features) for weights in networks()]
-    curves = np.array([curve for curve, _ in runs])
-    mean = votes @ curves
-    variance = votes @ np.exp([2 * log_spread for _, log_spread in runs])
-    return mean, np.sqrt(variance + votes @ (curves - mean) ** 2)
-
-
-def vote(weights: Weights, features: Features) -> float:
-    """Return how much a network counts: less where the pilot is unlike what it learned from.
-
-    Its limits are log odds of being right among the pilot's classes: it counts in full between the
-    inner two, and not at all beyond the outer two.
-    """
-    if "limits" not in weights:
-        return 1.0
-    lowest, low, high, highest = weights["limits"]
-    here = features.base[N_OBSERVED - 1]
-    return smooth(min((here - lowest) / (low - lowest), (highest - here) / (highest - high)))
+def reach(xp: Any, errors: Any) -> Any:
+    """Return the units of corrections: what losses leave open, and the shape beyond them."""
+    past = np.maximum(SHAPE * np.log(RATIOS), 0.0)
+    return xp.sqrt(errors**2 + (past if xp is np else xp.as_tensor(past).to(errors)) ** 2)
 
 
 def smooth(share: float) -> float:
@@ -74,7 +67,7 @@ def smooth(share: float) -> float:
 
 
 def run(weights: Weights, features: Features) -> tuple[Floats, Floats]:
-    """Return one network's forecast and log spread."""
+    """Return the forecast at `RATIOS` and the spread of its error, both on the logit scale."""
     x, g = standardised(weights, features)
 
     def linear(name: str, values: Floats) -> Floats:
@@ -93,7 +86,9 @@ def run(weights: Weights, features: Features) -> tuple[Floats, Floats]:
     last = _silu(linear("last1", joined))
     last = _silu(linear("last2", last)) + last
     shift, gate, log_spread = np.split(linear("last3", last), 3)
-    return features.base + expit(gate) * ahead + shift, log_spread
+    unit = reach(np, features.errors)
+    moved = FREEDOM * unit * np.tanh((expit(gate) * ahead + shift) / (FREEDOM * unit))
+    return features.base + moved, unit * np.exp(np.clip(log_spread, *SPREADS))
 
 
 def standardised(weights: Weights, features: Features) -> tuple[Floats, Floats]:
