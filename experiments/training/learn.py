@@ -52,7 +52,7 @@ SOURCES = (
     "src/headcount/estimators/shared/bending.py",
 )
 
-GROUPS = 1200  # of problems to learn from
+GROUPS = 1600  # of problems to learn from
 EVERY = 4  # of so many groups one is of laws
 GROUP, GROUP_OF_MANY, MANY = 128, 32, 900  # problems made together; fewer of many classes
 SIZES = (10, 4000)  # classes of a pilot
@@ -64,7 +64,7 @@ TRUTH = {128: (8192, 4096), 1000: (16384, 8192), 4000: (32768, 8192)}
 CALIBRATED = 96  # groups that errors are calibrated on, and no network learns from
 CALIBRATED_SEED = 10**7  # their numbers begin here
 JUDGED_SEED = 10**8  # and here those of problems that networks are judged by
-STEPS = 12_000
+STEPS = 15_000
 SEED = 0
 LEVELS = (0.9, 0.99)  # shares of errors that spread and tails are set by
 FREEDOMS = (3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0, 50.0)  # degrees of freedom tried

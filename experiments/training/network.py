@@ -37,6 +37,7 @@ DECAY = 0.999  # of the average of weights
 WARM = 300  # steps over which the learning rate rises
 RATE = 1.5e-3  # of learning, at most
 FIXED = ("probe_", "whole_")  # the standards of features, which are not learned
+MANY = 800  # classes with probes from where on errors count no more
 EFFECTIVE = -4  # place of the log of the number of classes with probes
 
 
@@ -221,6 +222,7 @@ def objective(net: Any, batch: Sequence[Shown], bare: Sequence[bool]) -> tuple[A
     weight = emphasis * known
     weight = weight / weight.sum(dim=1, keepdim=True)
     n_effective = torch.cat([group.whole[rows, EFFECTIVE] for group, rows in batch]).exp()
+    n_effective = n_effective.clamp(max=MANY)
     error = (weight * (torch.sigmoid(forecast) - truth).square()).sum(dim=1) * n_effective
     # A norm rather than a square: means of root mean square errors are what is judged.
     total = (error + SMALL).sqrt().mean()
