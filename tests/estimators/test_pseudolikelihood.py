@@ -8,6 +8,7 @@ from scipy import integrate
 from scipy.optimize import brentq
 from scipy.stats import beta, binom
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, load, observe
 from headcount.estimators.pseudolikelihood import (
@@ -19,6 +20,7 @@ from headcount.estimators.pseudolikelihood import (
     maximise,
     rows_of,
 )
+from headcount.estimators.shared import nonparametric_likelihood
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 ALL = ("none", "monotone", "moment", "cons")
@@ -355,6 +357,28 @@ def test_probes_of_which_nothing_is_known_do_not_count_in_the_profile():
     again = Pseudolikelihood(nodes=500).fit(more)
     found, expected = again.profile_range(100), fit.profile_range(100)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_small_products_run_on_one_thread(monkeypatch):
+    """On two threads, with other work on the machine, they took twenty times as long."""
+    solve, seen = nonparametric_likelihood._solve, []
+
+    def limits():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    def watched(matrix, right):
+        seen.extend(limits())
+        return solve(matrix, right)
+
+    monkeypatch.setattr(nonparametric_likelihood, "_solve", watched)
+    with threadpool_limits(2, user_api="blas"):
+        before = limits()
+        fit = Pseudolikelihood(nodes=500).fit(near_perfect())
+        assert set(seen) == {1}
+        seen.clear()
+        fit.profile_range(100, drop=0.5)
+        assert set(seen) == {1}
+        assert limits() == before
 
 
 @pytest.mark.parametrize("drop", [-1, np.inf, np.nan])
