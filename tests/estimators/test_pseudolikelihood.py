@@ -402,6 +402,23 @@ def test_con_of_003_is_flat(classifier, printed, ends):
     assert lower < printed < upper
 
 
+@pytest.mark.skipif(not (SHARED / "telugu_paper_svm_20.npz").exists(), reason="no Telugu files")
+@pytest.mark.parametrize(
+    "classifier, name", [
+        ("logistic regression", "paper_logistic"), ("SVM", "paper_svm"),
+        ("votes of neighbours", "paper_knn"), ("deep network", "deepslim"),
+    ]
+)  # fmt: skip
+def test_the_page_on_flatness_has_the_papers_files(classifier, name):
+    text = (Path(__file__).parents[2] / "docs" / "pseudolikelihood.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith(f"| {classifier} "))
+    _, _, point, alike, nearby, _ = (cell.strip() for cell in row.strip("|").split("|"))
+    fit = Pseudolikelihood().fit(load(SHARED / f"telugu_{name}_20.npz"))
+    assert f"{fit.predict(400):.3f}" == point
+    assert "{:.3f} to {:.3f}".format(*fit.identified_range(400)) == alike
+    assert "{:.3f} to {:.3f}".format(*fit.profile_range(400)) == nearby
+
+
 # -- edges -----------------------------------------------------------------------------------------
 
 
