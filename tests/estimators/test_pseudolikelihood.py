@@ -8,6 +8,7 @@ from scipy import integrate
 from scipy.optimize import brentq
 from scipy.stats import beta, binom
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from headcount import AssumptionWarning, MissingExtraError, ParameterError, Pilot, load, observe
 from headcount.estimators.pseudolikelihood import (
@@ -19,6 +20,7 @@ from headcount.estimators.pseudolikelihood import (
     maximise,
     rows_of,
 )
+from headcount.estimators.shared import nonparametric_likelihood
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 ALL = ("none", "monotone", "moment", "cons")
@@ -357,6 +359,28 @@ def test_probes_of_which_nothing_is_known_do_not_count_in_the_profile():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_small_products_run_on_one_thread(monkeypatch):
+    """On two threads, with other work on the machine, they took twenty times as long."""
+    solve, seen = nonparametric_likelihood._solve, []
+
+    def limits():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    def watched(matrix, right):
+        seen.extend(limits())
+        return solve(matrix, right)
+
+    monkeypatch.setattr(nonparametric_likelihood, "_solve", watched)
+    with threadpool_limits(2, user_api="blas"):
+        before = limits()
+        fit = Pseudolikelihood(nodes=500).fit(near_perfect())
+        assert set(seen) == {1}
+        seen.clear()
+        fit.profile_range(100, drop=0.5)
+        assert set(seen) == {1}
+        assert limits() == before
+
+
 @pytest.mark.parametrize("drop", [-1, np.inf, np.nan])
 def test_drops_that_are_none_are_refused(drop):
     with pytest.raises(ParameterError, match="drop must be 0 or more"):
@@ -376,6 +400,23 @@ def test_con_of_003_is_flat(classifier, printed, ends):
     assert abs(fit.predict(400) - printed) > 0.05
     lower, upper = fit.profile_range(400, drop=0.25)
     assert lower < printed < upper
+
+
+@pytest.mark.skipif(not (SHARED / "telugu_paper_svm_20.npz").exists(), reason="no Telugu files")
+@pytest.mark.parametrize(
+    "classifier, name", [
+        ("logistic regression", "paper_logistic"), ("SVM", "paper_svm"),
+        ("votes of neighbours", "paper_knn"), ("deep network", "deepslim"),
+    ]
+)  # fmt: skip
+def test_the_page_on_flatness_has_the_papers_files(classifier, name):
+    text = (Path(__file__).parents[2] / "docs" / "pseudolikelihood.md").read_text()
+    row = next(line for line in text.splitlines() if line.startswith(f"| {classifier} "))
+    _, _, point, alike, nearby, _ = (cell.strip() for cell in row.strip("|").split("|"))
+    fit = Pseudolikelihood().fit(load(SHARED / f"telugu_{name}_20.npz"))
+    assert f"{fit.predict(400):.3f}" == point
+    assert "{:.3f} to {:.3f}".format(*fit.identified_range(400)) == alike
+    assert "{:.3f} to {:.3f}".format(*fit.profile_range(400)) == nearby
 
 
 # -- edges -----------------------------------------------------------------------------------------

@@ -95,6 +95,12 @@ def test_hd_of_003_with_ranks_among_k(classifier, printed, without_slip):
         assert found == pytest.approx(printed, abs=0.00105)
 
 
+def test_hd_of_the_votes_in_003_is_not_that_of_their_accuracy():
+    """0.839 stands beside an accuracy of 0.964, and the limit has one number for each accuracy."""
+    fit = HighDimensional().fit(Pilot.from_losses([0] * 964 + [3] * 36, 20))
+    assert float(fit.predict(400)) == pytest.approx(0.809, abs=0.0005)
+
+
 # -- formulas --------------------------------------------------------------------------------------
 
 

@@ -53,3 +53,25 @@ def test_other_methods_see_the_pilots_of_the_bases(tmp_path, monkeypatch):
     results.write(tmp_path, figure10.draw)
     with pytest.raises(ParameterError, match="not among the methods"):
         figure10.figure10(settings, repeats=2, methods=some, fewer={"lin2": 1})
+
+
+def test_what_takes_too_long_sees_small_pilots_only(tmp_path, monkeypatch):
+    """CleaneX's pilots end at those of the lower panels; its rows beyond are empty, not refused."""
+    assert figure10.UP_TO == {"cleanex": figure10.PILOT}
+    monkeypatch.setattr(figure10, "BASES", {"lin2": figure10.BASES["lin2"]})
+    monkeypatch.setattr(figure10, "SIGMAS", (0.55,))
+    monkeypatch.setattr(figure10, "UP_TO", {"no-change": 50})
+    some = {name: resolve(name) for name in ("no-change", "probit-normal")}
+    settings = Settings(tmp_path, n_jobs=1)
+    results = figure10.figure10(settings, repeats=2, sizes=(50, 500), methods=some)
+    assert results.run["tasks"] == 4 + 2 + 4
+    assert {(r["method"], r["pilot_classes"]): r["repeats"] for r in results.rows} == {
+        ("lin2", 50): 2, ("no-change", 50): 2, ("probit-normal", 50): 2,
+        ("lin2", 500): 2, ("no-change", 500): 0, ("probit-normal", 500): 2,
+    }  # fmt: skip
+    assert [row["rmse"] is None for row in results.rows] == [
+        row["repeats"] == 0 for row in results.rows
+    ]
+    figure = figure10.draw(results)
+    drawn = {line.get_label(): list(line.get_xdata()) for line in figure.axes[1].get_lines()}
+    assert drawn["no-change"] == [50] and drawn["probit-normal"] == [50, 500]

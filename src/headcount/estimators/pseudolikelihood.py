@@ -30,6 +30,7 @@ from headcount.estimators.shared.nonparametric_likelihood import (
 )
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
+from headcount.support.workers import one_blas_thread
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +130,9 @@ class Pseudolikelihood(Extrapolator):
         fixed = self._fixed(rows, mixed.monotone)
         chances = mixed.chances(rows)
         solve = maximise if self.solver == "em" else _convex
-        weights = solve(chances, rows.weights, mixed.reference, PULL, fixed)
+        # Many small products, here and in `profile_range`: threads would wait for each other.
+        with one_blas_thread():
+            weights = solve(chances, rows.weights, mixed.reference, PULL, fixed)
         self.components_, self.weights_ = mixed.ends, weights
         self.gap_ = gap(chances, rows.weights, weights, fixed)
         self._rows, self._mixed, self._fixed_row = rows, mixed, fixed
@@ -210,7 +213,8 @@ class Pseudolikelihood(Extrapolator):
             self.gap_,
             self._fixed_row,
         )
-        return self._bounds(k, laws)
+        with one_blas_thread():
+            return self._bounds(k, laws)
 
     def _bounds(self, k: Any, laws: AlikeLaws | NearbyLaws) -> tuple[Floats, Floats]:
         counts = validation.class_counts(k)
