@@ -1,6 +1,6 @@
-r"""From a forecast curve to a law of favorability.
+r"""From forecast curves to laws of favorability.
 
-Of all laws that come close to the curve at the numbers of classes asked for, the one that departs
+Of all laws that come close to a curve at the numbers of classes asked for, the one that departs
 least from a reference law is taken (minimum relative entropy):
 
 .. math:: \min_w \sum_j w_j \log\frac{w_j}{b_j}
@@ -8,14 +8,14 @@ least from a reference law is taken (minimum relative entropy):
 
 The solution is :math:`w_j \propto b_j \exp(-\sum_r \alpha_r U_j^{k_r - 1})`, where
 :math:`\alpha` maximises a smooth and strictly concave function of as many variables as there are
-points of the curve. Between and beyond the points the law goes on as the reference does.
+points of the curve. Between and beyond the points the law goes on as the reference does. Many
+curves are turned into laws at once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from headcount.curves.favorability import Favorability
 
@@ -24,24 +24,6 @@ Floats = NDArray[np.float64]
 CLOSE = 5e-4  # s: how close to the curve, in accuracy
 STEPS = 100
 ENOUGH = 1e-10  # what a step could still gain, from where on two more will do
-GAP, LEAST_GAP = 0.03, 0.005  # between nodes of y
-REACH = 9.0
-SHARES = (0.94, 0.03, 0.03)
-
-
-def reference_law(mu: float, tau: float) -> Favorability:
-    """Return a probit-normal law with a little of a guess and of one twice as wide mixed in.
-
-    Without these the tails of the normal law would leave nothing to weigh up. The nodes are so
-    close that sums over them are integrals of any U^(k-1).
-    """
-    gap = float(np.clip(tau / 4, LEAST_GAP, GAP))
-    low = np.floor(min(-REACH, mu - 2 * REACH * tau) / gap)
-    high = np.ceil(max(REACH, mu + 2 * REACH * tau) / gap)
-    y = np.arange(low, high + 1) * gap
-    centres, widths = np.array([mu, 0.0, mu]), np.array([tau, 1.0, 2 * tau])
-    bells = np.exp(-0.5 * ((y[:, None] - centres) / widths) ** 2)
-    return Favorability(np.maximum(ndtr(-y), 1e-300), bells / bells.sum(axis=0) @ SHARES)
 
 
 def closest_law(reference: Favorability, counts: Floats, accuracy: Floats) -> Favorability:
@@ -56,19 +38,24 @@ def closest_law(reference: Favorability, counts: Floats, accuracy: Floats) -> Fa
 
     Examples
     --------
-    >>> law = closest_law(reference_law(1.0, 1.0), np.array([10.0, 100.0]), np.array([0.6, 0.3]))
+    >>> from headcount.simulate.theory import probit_normal_law
+    >>> law = closest_law(probit_normal_law(1, 1), np.array([10.0, 100.0]), np.array([0.6, 0.3]))
     >>> law.accuracy([10, 100]).round(3).tolist()
     [0.6, 0.3]
     """
-    log_u = np.log1p(-np.minimum(reference.p, 1 - 1e-16))
-    powers = np.exp(np.multiply.outer(counts - 1, log_u))
+    weights = closest_weights(reference, counts, np.asarray(accuracy)[None])[0]
+    return Favorability(reference.p, weights)
+
+
+def closest_weights(reference: Favorability, counts: Floats, curves: Floats) -> Floats:
+    """Return, for each curve, weights on the reference's nodes: those of the closest law."""
     # Each step of the curve on its own: powers next to each other are nearly the same.
     order = np.argsort(counts)
-    rows = np.diff(powers[order], axis=0, prepend=0.0)
-    goal = np.diff(accuracy[order], prepend=0.0)
+    powers = np.exp(np.multiply.outer(counts[order] - 1, reference.log_u))
+    rows = np.diff(powers, axis=0, prepend=0.0)
+    goals = np.diff(curves[:, order], axis=1, prepend=0.0)
     close = _distances(len(order)) * CLOSE**2
-    weights = _tilted(np.log(reference.weights), rows, goal, close)
-    return Favorability(reference.p, weights)
+    return _tilted(np.log(reference.weights), rows, goals, close)
 
 
 def _distances(n: int) -> Floats:
@@ -77,36 +64,39 @@ def _distances(n: int) -> Floats:
     return np.asarray(step @ step.T)
 
 
-def _tilted(log_base: Floats, rows: Floats, goal: Floats, close: Floats) -> Floats:
-    """Maximise the dual by Newton's method with halved steps, and return the weights."""
-    alpha = np.zeros(len(goal))
-    weights, value = _dual(alpha, log_base, rows, goal, close)
-    patience = 2
+def _tilted(log_base: Floats, rows: Floats, goals: Floats, close: Floats) -> Floats:
+    """Maximise the dual of each goal by Newton's method with halved steps; return the weights."""
+    alpha = np.zeros(goals.shape)
+    weights, value = _dual(alpha, log_base, rows, goals, close)
+    patience = np.full(len(goals), 2)
     for _ in range(STEPS):
-        mean = rows @ weights
-        slope = mean - goal - close @ alpha
-        centred = rows - mean[:, None]
-        step = np.linalg.solve((centred * weights) @ centred.T + close, slope)
-        gain = float(slope @ step)
+        mean = weights @ rows.T
+        slope = mean - goals - alpha @ close
+        second = np.einsum("mj,rj,sj->mrs", weights, rows, rows, optimize=True)
+        bent = second - mean[:, :, None] * mean[:, None] + close
+        step = np.linalg.solve(bent, slope[..., None])[..., 0]
+        gain = (slope * step).sum(axis=1)
         patience -= gain < ENOUGH
-        size = 1.0
-        trial = _dual(alpha + step, log_base, rows, goal, close)
-        while gain >= ENOUGH and trial[1] < value + 1e-4 * size * gain and size > 1e-9:
-            size /= 2
-            trial = _dual(alpha + size * step, log_base, rows, goal, close)
-        alpha = alpha + size * step
-        weights, value = trial
-        if patience <= 0:
+        size = np.ones(len(goals))
+        while True:
+            trial = alpha + size[:, None] * step
+            trial_weights, trial_value = _dual(trial, log_base, rows, goals, close)
+            short = (gain >= ENOUGH) & (trial_value < value + 1e-4 * size * gain) & (size > 1e-9)
+            if not short.any():
+                break
+            size = np.where(short, size / 2, size)
+        alpha, weights, value = trial, trial_weights, trial_value
+        if (patience <= 0).all():
             break
     return weights
 
 
 def _dual(
-    alpha: Floats, log_base: Floats, rows: Floats, goal: Floats, close: Floats
-) -> tuple[Floats, float]:
+    alpha: Floats, log_base: Floats, rows: Floats, goals: Floats, close: Floats
+) -> tuple[Floats, Floats]:
     exponent = log_base - alpha @ rows
-    top = exponent.max()
-    raised = np.exp(exponent - top)
-    total = raised.sum()
-    value = -(np.log(total) + top) - alpha @ goal - 0.5 * alpha @ close @ alpha
-    return raised / total, float(value)
+    top = exponent.max(axis=1)
+    raised = np.exp(exponent - top[:, None])
+    total = raised.sum(axis=1)
+    own = (alpha * goals).sum(axis=1) + 0.5 * ((alpha @ close) * alpha).sum(axis=1)
+    return raised / total[:, None], -(np.log(total) + top) - own
