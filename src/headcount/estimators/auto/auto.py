@@ -11,13 +11,12 @@ from headcount.curves.favorability import Favorability
 from headcount.estimators.auto import network as network
 from headcount.estimators.auto.features import (
     N_SIZES,
-    RATIOS,
     Features,
     class_counts,
     gather,
     within_reach,
 )
-from headcount.estimators.auto.laws import Laws, laws_around
+from headcount.estimators.auto.laws import laws_around
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.bent_normal import BentNormal
 from headcount.metrics import ACCURACY, Metric
@@ -42,8 +41,8 @@ class Auto(Extrapolator):
     was trained on random problems of known truth, on no real data. The law of U nearest to the fit
     that gives the corrected curve is returned; beyond 64 K it goes on as the fit does.
 
-    The network also says how far it expects to be off. Some hundred laws as plausible as the forecast
-    one (`laws_`) carry that to any metric.
+    The network also says how far it expects to be off. Some hundred laws as plausible as that one
+    (`laws_`) carry this to any metric.
 
     Without scores the network works from the losses alone, which is less precise. Censored probes
     leave the fit alone.
