@@ -19,7 +19,7 @@ from scipy.special import logit as log_odds
 from scipy.stats import qmc
 
 from headcount.curves.favorability import Favorability
-from headcount.estimators.auto.projection import closest_weights
+from headcount.estimators.auto.projection import CLOSE, closest_law, closest_weights
 from headcount.metrics import ACCURACY, Metric
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 N_LAWS = 128
 LEVEL = 0.9  # of the interval that spreads are taken from
 EDGE = 1e-9
+LOOSE = 0.15
 FEWER = 8.0  # from each number of classes to the next, where the curve was measured
 
 
@@ -83,8 +84,11 @@ def laws_around(
     plain = np.exp(np.multiply.outer(fewer - 1, law.log_u)) @ law.weights
     both = np.hstack([np.broadcast_to(plain, (len(curves), len(fewer))), curves])
     distinct, first = np.unique(np.concatenate([fewer, counts]), return_index=True)
-    weights = closest_weights(law, distinct, both[:, first])
-    return Favorability(law.p, weights[0]), Laws(law.p, weights[1:])
+    wanted = both[:, first]
+    best = closest_law(law, distinct, wanted[0])
+    # The others need be no closer to their curves than a part of what these differ by.
+    close = np.maximum(CLOSE, LOOSE * wanted[1:].std(axis=0))
+    return best, Laws(law.p, closest_weights(law, distinct, wanted[1:], close))
 
 
 @lru_cache(maxsize=4)

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 CLOSE = 5e-4  # s: how close to the curve, in accuracy
 STEPS = 100
-ENOUGH = 1e-10  # what a step could still gain, from where on two more will do
+ENOUGH = 1e-8  # what a step could still gain, from where on two more will do
 
 
 def closest_law(reference: Favorability, counts: Floats, accuracy: Floats) -> Favorability:
@@ -43,25 +43,37 @@ def closest_law(reference: Favorability, counts: Floats, accuracy: Floats) -> Fa
     >>> law.accuracy([10, 100]).round(3).tolist()
     [0.6, 0.3]
     """
-    weights = closest_weights(reference, counts, np.asarray(accuracy)[None])[0]
+    curve = np.asarray(accuracy, dtype=np.float64)[None]
+    weights = closest_weights(reference, counts, curve, np.full(len(counts), CLOSE))[0]
     return Favorability(reference.p, weights)
 
 
-def closest_weights(reference: Favorability, counts: Floats, curves: Floats) -> Floats:
-    """Return, for each curve, weights on the reference's nodes: those of the closest law."""
+def closest_weights(
+    reference: Favorability, counts: Floats, curves: Floats, close: Floats
+) -> Floats:
+    """Return, for each curve, weights on the reference's nodes: those of the closest law.
+
+    Parameters
+    ----------
+    reference, counts
+        See `closest_law`.
+    curves : ndarray (curves, points)
+        Accuracies wanted.
+    close : ndarray (points,)
+        s at each point.
+    """
     # Each step of the curve on its own: powers next to each other are nearly the same.
     order = np.argsort(counts)
     powers = np.exp(np.multiply.outer(counts[order] - 1, reference.log_u))
     rows = np.diff(powers, axis=0, prepend=0.0)
     goals = np.diff(curves[:, order], axis=1, prepend=0.0)
-    close = _distances(len(order)) * CLOSE**2
-    return _tilted(np.log(reference.weights), rows, goals, close)
+    return _tilted(np.log(reference.weights), rows, goals, _of_differences(close[order]))
 
 
-def _distances(n: int) -> Floats:
+def _of_differences(close: Floats) -> Floats:
     """Return the covariance of differences between points whose errors are independent."""
-    step = np.eye(n) - np.eye(n, k=-1)
-    return np.asarray(step @ step.T)
+    step = np.eye(len(close)) - np.eye(len(close), k=-1)
+    return np.asarray((step * close**2) @ step.T)
 
 
 def _tilted(log_base: Floats, rows: Floats, goals: Floats, close: Floats) -> Floats:
