@@ -248,7 +248,9 @@ def test_the_command_line_lists_code_and_sentence(run, npz):
     assert code == 0 and "classes" in out
     assert "headcount: warning HC008: 1 class scores high whatever is shown (3 beats" in err
     code, out, _ = run("forecast", path, "--classes", "60", "--json")
-    assert {"HC008"} == {c["code"] for c in json.loads(out)["checks"]} - {"HC010", "HC011"}
+    # No problem that the default learned from has such a class.
+    codes = {c["code"] for c in json.loads(out)["checks"]}
+    assert codes - {"HC010", "HC011"} == {"HC008", "HC019"}
     assert json.loads(out)["checks"][0]["anchor"] == "checks.md#hc008"
 
 

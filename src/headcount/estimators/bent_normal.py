@@ -67,6 +67,8 @@ class BentNormal(Extrapolator):
     >>> for method in ("probit-normal", "bent-normal"):
     ...     fit = headcount.estimators.resolve(method).fit(pilot)
     ...     print(fit.predict([100, 1000, 10_000]).round(2).tolist())
+    [0.67, 0.41, 0.21]
+    [0.57, 0.5, 0.5]
     """
 
     alias = "bent-normal"

@@ -783,7 +783,7 @@ def forecast(
     >>> pilot = headcount.Pilot.from_losses([0] * 80 + [1] * 10 + [4] * 10, n_classes=100)
     >>> result = headcount.forecast(pilot, classes=[100, 1000], intervals=False)
     >>> result.accuracy([100, 1000]).round(1).tolist()
-    [0.8, 0.5]
+    [0.8, 0.6]
     """
     asked = asked_classes(classes)
     level, measure = confidence_level(confidence), resolve_metric(metric)
