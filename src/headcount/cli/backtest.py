@@ -60,7 +60,7 @@ def backtest(
     ] = 0.05,
     repeats: Annotated[
         int | None,
-        typer.Option(help="How many subsets of each size.", show_default="20 halves, 10 of others"),
+        typer.Option(help="How many subsets of each size.", show_default="10; for most methods 20 halves"),
     ] = None,
     confidence: Confidence = 0.9,
     jobs: Jobs = None,

@@ -36,6 +36,8 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         Whether probes whose losses are only known from below can be used.
     uses_scores : bool
         Whether a method that needs only losses looks at scores where there are any.
+    states_error : bool
+        Whether it says how far off it may be (`stated_error`), so that fewer refits will do.
     slow : bool
         Whether a fit takes so long that experiments leave it out unless it is asked for.
     published : bool
@@ -54,6 +56,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     needs: ClassVar[str] = "losses"
     takes_censored: ClassVar[bool] = False
     uses_scores: ClassVar[bool] = False
+    states_error: ClassVar[bool] = False
     slow: ClassVar[bool] = False
     published: ClassVar[bool] = False
     about: ClassVar[str]

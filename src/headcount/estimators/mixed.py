@@ -68,6 +68,7 @@ class Mixed(Extrapolator):
     def __init__(self, *, method: Extrapolator, mix: Mapping[str, float]) -> None:
         self.method = method
         self.mix = mix
+        self.states_error = method.states_error  # type: ignore[misc]
 
     def _estimate(self, pilot: Pilot) -> None:
         if self.method.needs != "losses":

@@ -60,6 +60,7 @@ class WholeGroups(Extrapolator):
         self.method = method
         self.needs = "beats" if method.needs == "losses" else method.needs  # type: ignore[misc]
         self.uses_scores = method.uses_scores  # type: ignore[misc]
+        self.states_error = method.states_error  # type: ignore[misc]
         self.slow = method.slow  # type: ignore[misc]
 
     def _check(self, pilot: Pilot) -> None:

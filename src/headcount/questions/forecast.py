@@ -764,7 +764,7 @@ def forecast(
         Workers for the back-test, as in joblib; by default what `joblib.parallel_config` says,
         else one.
     intervals : bool
-        Whether to run the back-test, which intervals rest on: some sixty fits to parts of
+        Whether to run the back-test, which intervals rest on: some fifty fits to parts of
         the pilot. Slow methods (`headcount methods`) never do; see `headcount.backtest`.
     other_methods : bool
         Whether to fit a few other quick methods, too (`Forecast.others`). A report shows their

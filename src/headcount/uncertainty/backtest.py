@@ -395,7 +395,8 @@ def backtest(
     metric : str or Metric
         What is forecast: "accuracy", or "top-5" and the like.
     repeats : int, optional
-        Random subsets of each size; by default 20 halves and 10 of every other size.
+        Random subsets of each size; by default 10, and 20 halves where the method does not state
+        its own error.
     tolerance : float
         Error (root mean square) up to which a forecast counts as good; 0.05 is 5 points.
     classes : int or sequence of int, optional
@@ -462,7 +463,7 @@ def hide_classes(
     tried on it: what cannot be done at all is refused there, in the method's own words.
     """
     sampler = sampler_for(pilot, estimator)
-    plan = plan_sizes(pilot.n_classes, sampler.n_sources, repeats)
+    plan = plan_sizes(pilot.n_classes, sampler.n_sources, repeats, halves_for(estimator))
     if plan and not fitted:
         with doing("Trying the method on the whole pilot"):
             Context().run(_try, resolve(estimator), pilot)
@@ -480,11 +481,15 @@ def hide_classes(
 
 
 def plan_sizes(
-    n_classes: int, n_sources: int | None = None, repeats: int | None = None
+    n_classes: int,
+    n_sources: int | None = None,
+    repeats: int | None = None,
+    halves: int = HALVES,
 ) -> list[tuple[int, int]]:
     """Return the sizes of subsets to try and how often: K/2, K/5, K/10 ... down to ten classes.
 
-    Where not all classes have probes, `n_sources` do, and ten of those must be left.
+    Where not all classes have probes, `n_sources` do, and ten of those must be left. Of halves
+    there are more: what a forecast owes to chance is read off how they differ.
 
     Examples
     --------
@@ -497,11 +502,16 @@ def plan_sizes(
     n_sources = n_classes if n_sources is None else n_sources
     plan = []
     for divisor in round_numbers(n_classes)[1:]:
-        size, usual = n_classes // divisor, HALVES if divisor == 2 else REPEATS
+        size, usual = n_classes // divisor, halves if divisor == 2 else REPEATS
         if min(size, n_sources // divisor) < (LEAST_HALF if divisor == 2 else LEAST):
             break
         plan.append((size, usual if often is None else often))
     return plan
+
+
+def halves_for(estimator: Extrapolator) -> int:
+    """Return how many random halves a method needs, where it is not said."""
+    return REPEATS if estimator.states_error else HALVES
 
 
 def _try(estimator: Extrapolator, pilot: Pilot) -> None:

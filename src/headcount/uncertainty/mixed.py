@@ -33,7 +33,7 @@ from headcount.curves.mixed import (
 from headcount.estimators.mixed import Mixed
 from headcount.metrics import Metric
 from headcount.pilot.pilot import Pilot
-from headcount.uncertainty.backtest import Backtest, compare_refits, plan_sizes
+from headcount.uncertainty.backtest import Backtest, compare_refits, halves_for, plan_sizes
 from headcount.uncertainty.intervals import variance_within
 from headcount.uncertainty.resampling import SharedRivals, Subsamples, curve_grid, refits
 
@@ -97,7 +97,7 @@ def hide_within_groups(
     subsamples = refits(
         pilot,
         Mixed(method=fitted.method, mix=fitted.mix),
-        plan_sizes(observed.n_classes, observed.n_classes),
+        plan_sizes(observed.n_classes, observed.n_classes, halves=halves_for(fitted)),
         curve_grid(observed.n_classes),
         metric=metric,
         random_state=random_state,

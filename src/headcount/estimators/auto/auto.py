@@ -78,6 +78,7 @@ class Auto(Extrapolator):
     alias = "auto"
     takes_censored = True
     uses_scores = True
+    states_error = True
     about = "bent-normal, corrected by a network trained on random problems"
     cost = "under a second"
     advice = "the default: scores if there are any, or losses alone"

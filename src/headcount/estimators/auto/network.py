@@ -70,13 +70,17 @@ def run(weights: Weights, features: Features) -> tuple[Floats, Floats]:
     """Return the forecast at `RATIOS` and the spread of its error, both on the logit scale."""
     x, g = standardised(weights, features)
 
-    def linear(name: str, values: Floats) -> Floats:
-        return np.asarray(values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"])
+    x = x.astype(np.float32)  # of many probes: half the memory, and twice as fast
+
+    def linear(name: str, values: Any) -> Any:
+        weight, bias = (weights[f"{name}.{which}"] for which in ("weight", "bias"))
+        return values @ weight.T.astype(values.dtype) + bias.astype(values.dtype)
 
     first = linear("probe3", _silu(linear("probe2", _silu(linear("probe1", x)))))
     context = _silu(linear("context1", np.concatenate([pooled(first, features), g])))
     context = _silu(linear("context2", context))
-    second = _silu(linear("second1", x) + weights["second1c.weight"] @ context)
+    of_pilot = weights["second1c.weight"] @ context
+    second = _silu(linear("second1", x) + of_pilot.astype(x.dtype))
     second = _silu(linear("second2", second)) + second
     out = linear("second3", second)
     chances = expit(out[:, :N_RATIOS] + features.base)
@@ -109,5 +113,5 @@ def pooled(values: Floats, features: Features) -> Floats:
     return np.concatenate([centre, np.sqrt(variance + 1e-6)])
 
 
-def _silu(values: Floats) -> Floats:
-    return np.asarray(values * expit(values))
+def _silu(values: Any) -> Any:
+    return values * expit(values)
