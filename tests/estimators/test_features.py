@@ -2,12 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy.special import logit
 from scipy.stats import kurtosis, skew
 
-from headcount import Pilot, observe
-from headcount.estimators import ProbitNormal
+from headcount import AssumptionWarning, Pilot, observe
+from headcount.estimators import BentNormal
 from headcount.estimators.auto import features as written
-from headcount.estimators.auto.features import N_GLOBALS, N_LOSSES, RANKS, SPANS, gather
+from headcount.estimators.auto.features import (
+    N_GLOBALS,
+    N_LOSSES,
+    N_SIZES,
+    RANKS,
+    SPANS,
+    gather,
+)
 
 
 def scores_and_labels(seed=0, n_classes=40, per_class=3, noise=0.7):
@@ -24,8 +32,7 @@ def pilot():
 
 
 def gathered(pilot, **options):
-    base = ProbitNormal().fit(pilot)
-    return gather(pilot, base.favorability_, base.mu_, base.tau_, **options)
+    return gather(pilot, BentNormal().fit(pilot), **options)
 
 
 def test_features_of_a_probe_by_hand():
@@ -70,9 +77,62 @@ def test_observed_curve_is_the_exact_one_and_goes_between_whole_numbers(pilot):
     )
     between = written.observed_curve(pilot, np.array([5.0, 5.5, 6.0]))
     assert between[0] > between[1] > between[2]
-    whole = gathered(pilot).whole
-    assert len(whole) == N_GLOBALS
-    np.testing.assert_allclose(whole[-5:], [np.log(40), np.log(40), np.log(120), np.log(3), 1])
+
+
+def test_features_of_the_whole_by_hand():
+    # Five classes without probes, others with 1 to 5 of them: each number of its own.
+    rng = np.random.default_rng(2)
+    labels = np.repeat(np.arange(35), rng.integers(1, 6, 35))
+    labels = np.append(labels, labels[-3:])
+    losses = np.minimum(rng.geometric(0.4, len(labels)) - 1, 39)
+    pilot = Pilot.from_losses(losses, 40, labels=labels, average="micro")
+    base = BentNormal().fit(pilot)
+    features = gather(pilot, base)
+    counts = 40 * 2.0 ** np.arange(-3, 7)
+    np.testing.assert_array_equal(features.counts, counts)
+    curve, errors = base.curve(counts)
+    np.testing.assert_allclose(features.base, curve, rtol=1e-12)
+    np.testing.assert_allclose(features.errors, errors, rtol=1e-12)
+    observed = observe(pilot).accuracy([5, 10, 20, 40])
+    fitted = base.predict([5, 10, 20, 40])
+    # Equally weighted classes that tell as much (Kish), from the shares of the classes.
+    shares = np.bincount(labels) / len(labels)
+    n_effective = 1 / np.square(shares).sum()
+    assert n_effective < 34
+    expected = [
+        *logit(observed), *((observed - fitted) * np.sqrt(n_effective)), *curve, *np.log(errors),
+        base.base_.mu_, np.log(base.base_.tau_), np.log(40), np.log(n_effective),
+        np.log(len(labels)), np.log(len(labels) / 35), 0.0,
+    ]  # fmt: skip
+    assert len(features.whole) == len(expected) == N_GLOBALS
+    np.testing.assert_allclose(features.whole, expected, atol=1e-9)
+    np.testing.assert_allclose(features.class_weights, shares[shares > 0])
+    np.testing.assert_array_equal(features.members, labels)
+
+
+def test_sizes_of_a_pilot_with_scores_and_of_one_without_labels(pilot):
+    sizes = [np.log(40), np.log(40), np.log(120), np.log(3), 1]
+    np.testing.assert_allclose(gathered(pilot).whole[-N_SIZES:], sizes)
+    bare = gathered(Pilot.from_losses(pilot.losses, 40))
+    np.testing.assert_allclose(
+        bare.whole[-N_SIZES:], [np.log(40), np.log(120), np.log(120), 0, 0], atol=1e-12
+    )
+
+
+def test_counts_are_two_at_least_and_logits_within_reach():
+    assert written.class_counts(4).tolist() == [2, 2, 2, 4, 8, 16, 32, 64, 128, 256]
+    edge = written.LOGIT_REACH
+    np.testing.assert_allclose(
+        written.logit(np, np.array([0.0, 1e-9, 0.3, 1.0])), [-edge, -edge, logit(0.3), edge]
+    )
+    odds, errors = written.within_reach(np.array([-50.0, 1.0, 50.0]), np.array([0.0, 0.3, 99.0]))
+    assert odds.tolist() == [-edge, 1.0, edge]
+    assert errors.tolist() == [written.LEAST_ERROR, 0.3, edge]
+    # A pilot where nothing is lost: all that is seen stays finite.
+    with pytest.warns(AssumptionWarning):
+        features = gathered(Pilot.from_losses([0] * 300, 10**6))
+    assert np.isfinite(features.whole).all()
+    assert np.abs(features.base).max() <= edge
 
 
 def test_features_ignore_linear_maps_and_losses_ignore_scores(pilot):
@@ -105,7 +165,7 @@ def test_impostors_all_alike_give_finite_features():
 # -- the same in torch ------------------------------------------------------------------------------
 
 
-def all_features(xp, scores, labels, losses, ties, observed, base, point):
+def all_features(xp, scores, labels, losses, ties, observed, base, errors, point):
     """All that is written for both, from arrays of one module."""
     n_classes = scores.shape[-1]
     best = written.impostors(xp, scores, labels)
@@ -116,7 +176,7 @@ def all_features(xp, scores, labels, losses, ties, observed, base, point):
         written.loss_features(xp, losses, ties, n_classes, True),
         middle,
         written.rival_features(xp, sums, labels),
-        written.whole_features(xp, observed, base, *point, sizes, True),
+        written.whole_features(xp, observed, (base, errors, *point), sizes, True),
     ]
 
 
@@ -134,25 +194,25 @@ def test_numpy_and_torch_see_the_same(n_classes, per_class):
     losses = (scores > true).sum(axis=2).astype(float)
     ties = (scores == true).sum(axis=2) - 1.0
     observed, base = rng.random((3, 4)), rng.normal(size=(3, 10))
-    point = rng.normal(size=(2, 3))
-    arrays = (scores, labels, losses, ties, observed, base)
+    errors, point = rng.uniform(0.01, 2, (3, 10)), rng.normal(size=(2, 3))
+    arrays = (scores, labels, losses, ties, observed, base, errors)
     expected = all_features(np, *arrays, point)
     doubles = all_features(torch, *map(torch.tensor, arrays), torch.tensor(point))
-    for found, exact in zip(doubles, expected, strict=True):
-        assert found.dtype == torch.float64
-        np.testing.assert_allclose(found, exact, atol=1e-12, rtol=1e-12)
+    for double, exact in zip(doubles, expected, strict=True):
+        assert double.dtype == torch.float64
+        np.testing.assert_allclose(double, exact, atol=1e-12, rtol=1e-12)
     singles = [
         torch.tensor(array, dtype=torch.float32 if array.dtype.kind == "f" else None)
         for array in (*arrays, point)
     ]
-    exact = [
+    rounded = [
         array.numpy().astype(float) if array.is_floating_point() else labels for array in singles
     ]
-    for found, expected in zip(
-        all_features(torch, *singles), all_features(np, *exact), strict=True
+    for single, exact in zip(
+        all_features(torch, *singles), all_features(np, *rounded), strict=True
     ):
-        assert found.dtype == torch.float32
-        np.testing.assert_allclose(found, expected, atol=2e-4, rtol=1e-4)
+        assert single.dtype == torch.float32
+        np.testing.assert_allclose(single, exact, atol=2e-4, rtol=1e-4)
 
 
 def test_several_pilots_at_once_are_as_alone():
