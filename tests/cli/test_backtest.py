@@ -7,7 +7,7 @@ import pytest
 import headcount
 from command_line import make_scores, read_json, write_npz
 from headcount.estimators import METHODS, ProbitNormal
-from headcount.support.words import percent, points
+from headcount.support.words import about, percent, points, reads_as_one, times
 from headcount.uncertainty.backtest import backtest
 
 QUICK = ("--repeats", "2")
@@ -63,7 +63,8 @@ def test_the_table_ends_with_the_answer_in_words(larger, answer):
     within = percent(float(first.coverage))
     assert lines[4].split()[3:] == [f"{100 * first.error:.1f}", f"{100 * first.bias:+.1f}", within]
     assert lines[-1] == held.sentences()[-1]
-    assert "10 times the pilot are supported (1,000 classes)" in lines[-1]
+    reach = f"{times(held.supported)} times the pilot are supported ({about(100 * held.supported)} "
+    assert reach in lines[-1]
 
 
 def test_the_column_of_coverage_names_the_level(larger, answer):
@@ -124,8 +125,8 @@ def test_methods_are_shown_from_best_to_worst(larger, answer):
     assert [row[0] for row in shown] == order
     for name, *cells in shown:
         assert cells[:3] == [points(step.error).split()[0] for step in held[name].steps]
-        reach = int(100 * held[name].supported)
-        assert cells[3] == (f"{reach:,}" if reach > 100 else "none")
+        reach = held[name].supported
+        assert cells[3] == ("none" if reads_as_one(reach) else about(100 * reach))
 
 
 def test_too_few_classes_are_no_error(tmp_path, answer):

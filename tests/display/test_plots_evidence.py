@@ -69,7 +69,7 @@ def test_a_backtest_has_a_point_for_each_forecast(result):
 def test_what_is_not_supported_is_grey():
     tested = picture_baselines.backtest_of("kde", 0.04)
     ax = BacktestDisplay.from_backtest(tested).plot().ax_
-    assert tested.supported == 5.0
+    assert tested.likely == 5.0
     (grey,) = [patch for patch in ax.patches if patch.get_x() > 1]
     assert 10 < grey.get_x() + grey.get_width() < 20  # from 10 classes it was too far off
     fine = picture_baselines.backtest_of("kde", 0.0)

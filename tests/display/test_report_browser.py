@@ -22,6 +22,7 @@ from headcount.support.words import (
     describe_capacity,
     percent,
     percent_range,
+    reads_as_one,
 )
 from report_pages import shown
 
@@ -72,7 +73,9 @@ def test_beyond_the_backtest_it_says_so(visit, result):
     page.fill("#ask-k", str(result.supported))
     assert "guess" not in shown(page, "answer-k")
     page.fill("#ask-k", str(result.supported + 1))
-    assert f"reaches {result.supported:,} classes: take this as a guess" in shown(page, "answer-k")
+    assert f"reaches {about(result.supported)} classes: take this as a guess" in shown(
+        page, "answer-k"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "1", "2.5", "-3", "1e30"])
@@ -282,8 +285,8 @@ def test_the_tolerance_says_what_the_backtest_supports(visit, result):
     for points in (0.01, 5, 99):
         page.fill("#ask-tolerance", str(points))
         ratio = result.backtest.within(points / 100)
-        reach = f"forecasts up to {int(ratio * result.n_classes):,} classes"
-        wanted = "no forecast beyond the pilot" if ratio == 1 else reach
+        reach = f"forecasts up to {about(ratio * result.n_classes)} classes"
+        wanted = "no forecast beyond the pilot" if reads_as_one(ratio) else reach
         assert shown(page, "answer-tolerance") == f"That supports {wanted}."
 
 

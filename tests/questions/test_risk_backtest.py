@@ -110,7 +110,7 @@ def test_ways_out():
     written = json.loads(result.to_json())
     assert written["steps"][0] == {
         "classes": 50, "ratio": 2, "error": pytest.approx(0.2), "bias": pytest.approx(0.2),
-        "spread": 0.0, "coverage": None, "forecasts": [pytest.approx(2.2)],
+        "spread": 0.0, "error_spread": 0.0, "coverage": None, "forecasts": [pytest.approx(2.2)],
     }  # fmt: skip
     assert written["supported"] == 5 and written["metric"] == "average cost"
     assert len(result.to_frame()) == 2

@@ -10,7 +10,7 @@ from headcount.checks.check_input import CheckInput, Floats
 from headcount.pilot.classifiers import JOINT, PARTLY, SEPARATE, training_of
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import FAR
-from headcount.support.words import about, percent, times
+from headcount.support.words import about, percent, reads_as_one, times
 
 # Two points, or one standard error of what was measured where that is more: small pilots miss
 # their own curve by chance. The default method then misses 1.3% of 1,000 healthy simulated pilots.
@@ -64,12 +64,12 @@ def too_far(case: CheckInput) -> str | None:
         return None
     if not case.backtest.steps:
         reached = "no classes could be hidden from this pilot to try it"
-    elif supported <= 1:
+    elif reads_as_one(supported):
         reached = "no forecast from part of your classes came close enough"
     else:
         reached = (
             f"forecasts from part of your classes support up to {times(supported)} times the pilot "
-            f"({int(supported * n_classes):,} classes)"
+            f"({about(supported * n_classes)} classes)"
         )
     return (
         f"{largest:,} classes are further than the back-test reaches: {reached}; take the "
@@ -81,7 +81,7 @@ def larger_pilot(case: CheckInput) -> str:
     """Say how large a pilot would reach what is asked, if its forecasts hold as far as these."""
     n_classes, largest = case.observed.n_classes, max(case.asked)
     reached = 1.0 if case.backtest is None else case.backtest.supported
-    if reached > 1:
+    if not reads_as_one(reached):
         size = math.ceil(largest / reached)
         how = f"one of {size:,} does, if it too reaches {times(reached)} times its size"
     else:

@@ -60,7 +60,9 @@ def backtest(
     ] = 0.05,
     repeats: Annotated[
         int | None,
-        typer.Option(help="How many subsets of each size.", show_default="10; for most methods 20 halves"),
+        typer.Option(
+            help="How many subsets of each size.", show_default="10; for most methods 20 halves"
+        ),
     ] = None,
     confidence: Confidence = 0.9,
     jobs: Jobs = None,
@@ -224,7 +226,7 @@ def _show_steps(result: Backtest) -> None:
 
 def _show_ranking(results: list[Backtest]) -> None:
     from headcount.support.words import points
-    from headcount.uncertainty.backtest import best_first
+    from headcount.uncertainty.backtest import best_first, supported_cell
 
     sizes = sorted({step.n_classes for result in results for step in result.steps}, reverse=True)
     terminal.say(
@@ -234,7 +236,7 @@ def _show_ranking(results: list[Backtest]) -> None:
     rows = []
     for result in best_first(results):
         errors = {step.n_classes: in_points(step.error) for step in result.steps}
-        reach = f"{int(result.supported * result.n_classes):,}" if result.supported > 1 else "none"
+        reach = supported_cell(result)
         rows.append([result.method, *(errors.get(size, "-") for size in sizes), reach])
     columns = ["method", *(f"from {size:,}" for size in sizes), "supported up to"]
     terminal.show_table(columns, rows, n_text=1)

@@ -27,7 +27,7 @@ from headcount.cli.options import (
     reads_pilot,
 )
 from headcount.errors import ExtrapolationWarning, listening, warn
-from headcount.support.words import counted, describe_capacities, describe_capacity, percent
+from headcount.support.words import about, describe_capacities, describe_capacity, percent
 from headcount.support.workers import doing
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _warn_if_unsupported(result: Forecast, targets: list[float]) -> None:
     furthest = max(result.capacity(value) for value in targets)
     if result.backtest is not None and furthest > result.supported:
         warn(
-            f"the back-test supports forecasts up to {counted(result.supported, 'class')}; take "
+            f"the back-test supports forecasts up to {about(result.supported)} classes; take "
             "what goes beyond that as a guess, or use a larger pilot.",
             ExtrapolationWarning,
         )

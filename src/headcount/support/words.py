@@ -179,6 +179,17 @@ def times(ratio: float) -> str:
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
+def reads_as_one(ratio: float) -> bool:
+    """Return whether a ratio, written as `times` does, is one.
+
+    Examples
+    --------
+    >>> reads_as_one(1.04), reads_as_one(1.06)
+    (True, False)
+    """
+    return times(ratio) == times(1)
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 

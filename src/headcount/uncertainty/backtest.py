@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from contextvars import Context
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,18 @@ from headcount.support.serialise import SCHEMA, Record, reading
 from headcount.support.words import (
     OURS,
     Nouns,
+    about,
     counted,
     in_points,
     percent,
     points,
+    reads_as_one,
     speaking,
     times,
 )
 from headcount.support.workers import doing
-from headcount.uncertainty.intervals import Uncertainty, learned_model, sampling_error
+from headcount.uncertainty.intervals import ROUND_OFF, Uncertainty, learned_model, sampling_error
+from headcount.uncertainty.reach import error_spread, last_good, reach, reach_limits
 from headcount.uncertainty.resampling import (
     Refit,
     Refits,
@@ -138,6 +141,11 @@ class BacktestStep:
         return float(np.sqrt(np.mean(np.square(self._errors))))
 
     @property
+    def error_spread(self) -> float:
+        """Standard error of the logarithm of `error`, as the repeats are few."""
+        return error_spread(self._errors)
+
+    @property
     def bias(self) -> float:
         """Mean of forecast minus observed: above zero where forecasts are too high."""
         return float(np.mean(self._errors))
@@ -228,17 +236,27 @@ class Backtest:
         """How many times the pilot's classes a forecast may reach: `within` the tolerance."""
         return self.within(self.tolerance)
 
-    def within(self, tolerance: float) -> float:
-        """Return the largest ratio tried with an error up to `tolerance` there and before it.
+    @property
+    def likely(self) -> float:
+        """Last ratio tried up to which errors are, more likely than not, within the tolerance."""
+        return last_good(self.steps, self.tolerance)
 
-        1.0 where there is none: then nothing past the pilot itself is supported.
+    @property
+    def supported_limits(self) -> tuple[float, float]:
+        """Ratios up to which forecasts are surely within the tolerance, and may be.
+
+        With a chance of 90% the reach lies between them, as far as other draws would change it.
         """
-        least, reached = check_tolerance(tolerance), 1.0
-        for step in self.steps:
-            if step.error > least:
-                break
-            reached = step.ratio
-        return reached
+        return reach_limits(self.steps, self.tolerance)
+
+    def within(self, tolerance: float) -> float:
+        """Return the ratio up to which errors are within a tolerance, there and before it.
+
+        The mean, on a log scale, of the last ratio tried of which that holds; errors are known as
+        far as the draws tell (`headcount.uncertainty.reach`). Next to 1 nothing past the pilot
+        itself is supported.
+        """
+        return reach(self.steps, check_tolerance(tolerance))
 
     @property
     def about(self) -> str:
@@ -258,12 +276,14 @@ class Backtest:
             "tolerance": self.tolerance,
             "confidence": self.confidence,
             "supported": self.supported,
+            "supported_limits": list(self.supported_limits),
             "shared_rivals": self.shared_rivals,
             "steps": [
                 {
                     "classes": step.n_classes,
                     "ratio": step.ratio,
                     "error": step.error,
+                    "error_spread": step.error_spread,
                     "bias": step.bias,
                     "spread": step.spread,
                     "coverage": step.coverage,
@@ -317,20 +337,61 @@ class Backtest:
         return backtest_html(self)
 
     def _verdict(self) -> str:
-        reached = [step for step in self.steps if step.ratio <= self.supported]
-        if not reached:
-            first = self.steps[0]
-            return (
-                f"Already from {first.n_classes:,} of your {self.n_classes:,} classes it was "
-                f"{points(first.error)} off on average, more than the {points(self.tolerance)} "
-                "allowed: no forecast beyond the pilot is supported."
-            )
-        last = reached[-1]
-        return (
-            f"From {last.n_classes:,} of your {self.n_classes:,} classes it was "
-            f"{points(last.error)} off on average: forecasts up to {times(last.ratio)} times the "
-            f"pilot are supported ({int(last.ratio * self.n_classes):,} classes)."
-        )
+        step = decisive(self)
+        size = f"{step.n_classes:,} of your {self.n_classes:,} classes it was {points(step.error)}"
+        if step.error <= self.tolerance:
+            return f"From {size} off on average: {describe_reach(self)}."
+        allowed = f"more than the {points(self.tolerance)} allowed"
+        return f"Already from {size} off on average, {allowed}: {describe_reach(self)}."
+
+
+class Tested(Protocol):
+    """A back-test, of a metric or of a risk."""
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the pilot."""
+
+    @property
+    def steps(self) -> tuple[BacktestStep, ...]:
+        """One for each number of classes tried, the largest first."""
+
+    @property
+    def supported(self) -> float:
+        """How many times the pilot's classes a forecast may reach."""
+
+    @property
+    def likely(self) -> float:
+        """Last ratio tried up to which errors are, more likely than not, within the tolerance."""
+
+    @property
+    def supported_limits(self) -> tuple[float, float]:
+        """How far it may reach at least, and at most."""
+
+
+def decisive(tested: Tested) -> BacktestStep:
+    """Return the step that says how far forecasts reach: the last that is good, or the first."""
+    good = [step for step in tested.steps if step.ratio <= tested.likely]
+    return good[-1] if good else tested.steps[0]
+
+
+def describe_reach(tested: Tested) -> str:
+    """Say how far forecasts are supported, and how far by other draws."""
+    if reads_as_one(tested.supported):
+        return "no forecast beyond the pilot is supported"
+    classes = f"{about(tested.supported * tested.n_classes * (1 + ROUND_OFF))} classes"
+    lower, upper = map(times, tested.supported_limits)
+    span = "" if lower == upper else f"; {lower} to {upper} times by other draws"
+    return (
+        f"forecasts up to {times(tested.supported)} times the pilot are supported ({classes}{span})"
+    )
+
+
+def supported_cell(backtest: Backtest) -> str:
+    """Return up to how many classes forecasts are supported, as a table shows it."""
+    if reads_as_one(backtest.supported):
+        return "none"
+    return about(backtest.supported * backtest.n_classes * (1 + ROUND_OFF))
 
 
 def cells(step: BacktestStep) -> list[str]:

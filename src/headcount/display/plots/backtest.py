@@ -111,7 +111,7 @@ class BacktestDisplay(Display):
             self._draw_repeats(ax, first, error_rate)
         for i, result in enumerate(self.backtests):
             self._draw_means(ax, result, i, error_rate)
-        fewest = first.n_classes / first.supported
+        fewest = first.n_classes / first.likely
         if not several and sizes[0] < fewest * (1 - 1e-9):
             ax.axvspan(
                 left, _between(sizes, fewest), color=GREY, alpha=SHADE, linewidth=0, zorder=0,
@@ -161,6 +161,6 @@ class BacktestDisplay(Display):
 
 
 def _between(sizes: Sequence[int], fewest: float) -> float:
-    """Return the middle, on a log scale, of the smallest supported size and the one below."""
+    """Return the middle, on a log scale, of the smallest size that will do and the one below."""
     below = max(size for size in sizes if size < fewest * (1 - 1e-9))
     return float(np.sqrt(below * fewest))

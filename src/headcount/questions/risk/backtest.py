@@ -23,9 +23,12 @@ from headcount.support.workers import doing, reporter
 from headcount.uncertainty.backtest import (
     BacktestStep,
     check_tolerance,
+    decisive,
+    describe_reach,
     plan_sizes,
     step_columns,
 )
+from headcount.uncertainty.reach import last_good, reach, reach_limits
 from headcount.uncertainty.resampling import IndependentRivals, Sampler, SharedRivals
 
 TOLERANCE, REPEATS = 0.2, 10
@@ -69,13 +72,18 @@ class RiskBacktest:
 
     @property
     def supported(self) -> float:
-        """Largest ratio tried with an error up to the tolerance there and before it; else 1."""
-        reached = 1.0
-        for step in self.steps:
-            if step.error > self.tolerance * self.observed:
-                break
-            reached = step.ratio
-        return reached
+        """How many times the pilot's classes a forecast may reach: errors are within tolerance."""
+        return reach(self.steps, self.tolerance * self.observed)
+
+    @property
+    def likely(self) -> float:
+        """Last ratio tried up to which errors are, more likely than not, within the tolerance."""
+        return last_good(self.steps, self.tolerance * self.observed)
+
+    @property
+    def supported_limits(self) -> tuple[float, float]:
+        """The same at least and at most, as far as other draws would change it."""
+        return reach_limits(self.steps, self.tolerance * self.observed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the command line prints as JSON."""
@@ -88,11 +96,13 @@ class RiskBacktest:
             "tolerance": self.tolerance,
             "confidence": self.confidence,
             "supported": self.supported,
+            "supported_limits": list(self.supported_limits),
             "steps": [
                 {
                     "classes": step.n_classes,
                     "ratio": step.ratio,
                     "error": step.error,
+                    "error_spread": step.error_spread,
                     "bias": step.bias,
                     "spread": step.spread,
                     "coverage": step.coverage,
@@ -152,20 +162,13 @@ class RiskBacktest:
         return f"{100 * error / self.observed:{sign}.0f}%"
 
     def _verdict(self) -> str:
-        good = [step for step in self.steps if step.ratio <= self.supported]
-        if not good:
-            step = self.steps[0]
-            return (
-                f"Already from {step.n_classes:,} of your {self.n_classes:,} classes it was "
-                f"{self._share(step.error)} off on average, more than the "
-                f"{percent(self.tolerance)} allowed: no forecast beyond the pilot is supported."
-            )
-        last = good[-1]
-        return (
-            f"From {last.n_classes:,} of your {self.n_classes:,} classes it was "
-            f"{self._share(last.error)} off on average: forecasts up to {times(last.ratio)} times "
-            f"the pilot are supported ({int(last.ratio * self.n_classes):,} classes)."
-        )
+        step = decisive(self)
+        size = f"{step.n_classes:,} of your {self.n_classes:,} classes it was"
+        off = f"{size} {self._share(step.error)} off on average"
+        if step.error <= self.tolerance * self.observed:
+            return f"From {off}: {describe_reach(self)}."
+        allowed = f"more than the {percent(self.tolerance)} allowed"
+        return f"Already from {off}, {allowed}: {describe_reach(self)}."
 
 
 def backtest_risk(

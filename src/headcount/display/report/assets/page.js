@@ -102,7 +102,7 @@ function sayValue(shown, k, loss) {
     return many ? `\n${name}: ${value}` : value;
   });
   const reach = Math.min(...shown.map((series) => series.supported ?? Infinity));
-  const far = k > reach ? ` The back-test reaches ${classes(reach)}: take this as a guess.` : "";
+  const far = k > reach ? ` The back-test reaches ${about(reach)} ${nouns.class_many}: take this as a guess.` : "";
   const start = `At ${classes(k)}${loss ? `, ${metric.loss_label}` : ""}`;
   return many ? `${start}${values.join("")}${far && "\n" + far.trim()}` : `${start}: ${values[0]}.${far}`;
 }
@@ -160,18 +160,31 @@ function startBacktest() {
   whenResized(element("backtest"), draw);
 }
 
-// As far as forecasts were good enough at every step so far.
+// As `headcount.uncertainty.reach` says: the mean, on a log scale, of the last ratio that is good.
+function reachOf(steps, tolerance) {
+  let [ahead, chance, before] = [0, 1, 1];
+  for (const { ratio, error, error_spread: spread } of steps) {
+    chance *= chanceWithin(tolerance, error, spread);
+    ahead += chance * Math.log(ratio / before);
+    before = ratio;
+  }
+  return Math.exp(ahead);
+}
+
+function chanceWithin(tolerance, error, spread) {
+  if (Math.min(tolerance, error, spread) <= 0) return error <= tolerance ? 1 : 0;
+  const far = (Math.PI / Math.sqrt(3)) * (Math.log(tolerance / error) / spread);
+  return 1 / (1 + Math.exp(-far));
+}
+
 function saySupport(shown, tolerance) {
   const many = shown.length > 1;
   const reaches = shown.map((backtest) => {
-    let ratio = 1;
-    for (const step of backtest.steps) {
-      if (step.error > tolerance) break;
-      ratio = step.ratio;
-    }
-    const reach = classes(Math.floor(ratio * backtest.n_classes * (1 + ROUND_OFF)));
+    const ratio = reachOf(backtest.steps, tolerance);
+    const reach = about(ratio * backtest.n_classes * (1 + ROUND_OFF));
     const name = many ? `\n${backtest.name}: ` : "";
-    return name + (ratio > 1 ? `forecasts up to ${reach}` : "no forecast beyond the pilot");
+    if (ratio < NEARLY_ONE) return `${name}no forecast beyond the pilot`;
+    return `${name}forecasts up to ${reach} ${nouns.class_many}`;
   });
   if (many) return `That supports${reaches.join("")}`;
   return reaches.length ? `That supports ${reaches[0]}.` : "";

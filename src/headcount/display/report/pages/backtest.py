@@ -17,7 +17,7 @@ from headcount.display.report.tables import backtest_part, method_facts, pilot_f
 from headcount.pilot.pilot import Pilot
 from headcount.support.serialise import SCHEMA
 from headcount.support.words import in_points, named, plain, points
-from headcount.uncertainty.backtest import Backtest, best_first
+from headcount.uncertainty.backtest import Backtest, best_first, supported_cell
 
 SHOWN = 5  # at first, the best ones: more curves cannot be told apart
 
@@ -75,9 +75,8 @@ def _ranking(ranked: Sequence[Backtest]) -> BacktestPart:
     rows = []
     for backtest in ranked:
         errors = {step.n_classes: in_points(step.error) for step in backtest.steps}
-        reach = int(backtest.supported * backtest.n_classes)
-        supported = f"{reach:,}" if backtest.supported > 1 else "none"
-        rows.append([plain(backtest.method), *(errors.get(size, "-") for size in sizes), supported])
+        reach = supported_cell(backtest)
+        rows.append([plain(backtest.method), *(errors.get(size, "-") for size in sizes), reach])
     columns = ("method", *(f"from {size:,}" for size in sizes), "supported up to")
     caption = f"Points off when all {ranked[0].n_classes:,} classes were forecast from fewer"
     notes = [f"{plain(backtest.method)}: {note}" for backtest in ranked for note in backtest.notes]
