@@ -17,6 +17,7 @@ from headcount.estimators import BentNormal
 from headcount.estimators.auto import network
 from headcount.estimators.auto.auto import COARSE, Auto
 from headcount.estimators.auto.features import RATIOS, Features, gather
+from headcount.estimators.auto.laws import laws_around
 from headcount.estimators.auto.projection import CLOSE, closest_law, closest_weights
 from headcount.metrics import ACCURACY, Top
 from headcount.simulate.theory import probit_normal_law
@@ -292,12 +293,19 @@ def test_coarse_scores_count_in_part():
     assert low < seen.coarseness < high
     x = (high - seen.coarseness) / (high - low)
     share = x * x * (3 - 2 * x)
-    odds, other = (network.run(network.weights(), one)[0] for one in (seen, bare))
+    weights = network.weights()
+    (odds, spread), (other, other_spread) = (network.run(weights, one) for one in (seen, bare))
     fit = Auto().fit(rounded)
     assert fit.evidence_ == "scores"
     curve = logit(curve_of(fit.favorability_, seen.counts))
     np.testing.assert_allclose(curve, share * odds + (1 - share) * other, atol=5e-3)
     assert np.abs(odds - other).max() > 0.05
+    law, mixed = base.favorability_, share * spread + (1 - share) * other_spread
+    odds = share * odds + (1 - share) * other
+    error = weights["factor"], float(weights["freedom"])
+    _, laws = laws_around(law, seen.counts, odds, mixed, *error)
+    stated = laws.spread(seen.counts, ACCURACY)
+    np.testing.assert_allclose(fit.stated_error(RATIOS), stated, rtol=1e-6)
 
 
 def test_the_golden_forecast(pilot, fitted):
