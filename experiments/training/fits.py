@@ -15,7 +15,7 @@ import numpy as np
 from experiments.problems.scores import accuracies
 from experiments.problems.worlds import torch_module
 from headcount.estimators.auto.features import N_OBSERVED, class_counts, within_reach
-from headcount.estimators.bent_normal import LESS
+from headcount.estimators.bent_normal import LESS, NOTHING
 from headcount.estimators.probit_normal import ProbitNormal
 from headcount.estimators.shared.bending import (
     bend,
@@ -82,8 +82,8 @@ def independent_probes(losses: Any, ties: Any, n_members: int) -> Any:
         total = total + gaps.square().sum(dim=1)
         by_class = gaps.reshape(n_problems, n_members, -1).sum(dim=2)
         clustered = clustered + by_class.square().sum(dim=1)
-    worth = n * total / clustered.clamp(min=1e-300)
-    return torch.where(clustered > 0, worth.clamp(n_members, n), float(n_members))
+    worth = n * total / clustered.clamp(min=n * NOTHING)
+    return torch.where(total > n * NOTHING, worth.clamp(n_members, n), float(n_members))
 
 
 def _bent(

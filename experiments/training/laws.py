@@ -2,8 +2,9 @@
 
 What a network learns from scores it learns on random geometry (`experiments.problems`). From losses
 alone it must know how laws of U may look at all, among ten classes or ten million: heavy or light
-tails, mixtures, probes that are never beaten or always. A law is held as many equally likely values
-of y = Phi^-1(U), shifted so that the pilot's accuracy is the one drawn.
+tails, mixtures, probes that are never beaten, or blind ones that score like any rival. A law is
+held as many equally likely values of y = Phi^-1(U), shifted so that the pilot's accuracy is the one
+drawn.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PROBES = (50, 8000)
 HALVINGS = 40
 FARTHEST = 37.0  # y of probes that are never beaten, as far as doubles tell
 TARGETS, NEARLY_PERFECT = (0.05, 0.98), 0.2
-NEVER, ALWAYS = (0.25, 0.7), (0.2, 0.3)  # how often there are such probes, and how many at most
+NEVER, BLIND = (0.25, 0.7), (0.2, 0.3)  # how often there are such probes, and how many at most
 
 
 def sizes(number: int) -> tuple[int, int]:
@@ -44,14 +45,14 @@ def draw_law(rng: np.random.Generator, n_classes: int) -> Floats:
     error = 10 ** -rng.uniform(1.5, 4.0)
     target = 1 - error if rng.random() < NEARLY_PERFECT else rng.uniform(*TARGETS)
     never = rng.uniform(0, min(NEVER[1], target)) if rng.random() < NEVER[0] else 0.0
-    always = rng.uniform(0, min(ALWAYS[1], 1 - target)) if rng.random() < ALWAYS[0] else 0.0
-    # What is always or never beaten leaves the rest as hard as the target asks.
+    blind = rng.uniform(0, min(BLIND[1], 1 - target)) if rng.random() < BLIND[0] else 0.0
+    # What is never beaten, or blind, leaves the rest as hard as the target asks.
     place = rng.random(N_VALUES)
-    beaten = ndtri(rng.random(N_VALUES))
+    of_blind = ndtri(rng.random(N_VALUES))
     low, high = -2 * FARTHEST, 2 * FARTHEST
     for _ in range(HALVINGS):
         shift = (low + high) / 2
-        y = np.where(place < never, FARTHEST, np.where(place > 1 - always, beaten, values + shift))
+        y = np.where(place < never, FARTHEST, np.where(place > 1 - blind, of_blind, values + shift))
         right = accuracies(y, np.array([n_classes]))[0]
         low, high = (shift, high) if right < target else (low, shift)
     return np.sort(np.clip(y, -FARTHEST, FARTHEST))

@@ -407,14 +407,13 @@ def errors_together(ratios: Any) -> dict[str, Any]:
 # -- the file --------------------------------------------------------------------------------------
 
 
-def code_mark(read: Any = None) -> str:
-    """Return a mark of all code the weights depend on; `read` gives files by their paths."""
-    paths = sorted(path for pattern in SOURCES for path in ROOT.glob(pattern))
+def code_mark(root: Path | None = None) -> str:
+    """Return a mark of all code the weights depend on, in this clone or below another folder."""
+    root = ROOT if root is None else root
     whole = hashlib.sha256()
-    for path in paths:
-        name = path.relative_to(ROOT).as_posix()
-        whole.update(name.encode())
-        whole.update(path.read_bytes() if read is None else read(name))
+    for path in sorted(path for pattern in SOURCES for path in root.glob(pattern)):
+        whole.update(path.relative_to(root).as_posix().encode())
+        whole.update(path.read_bytes())
     return whole.hexdigest()[:16]
 
 
@@ -455,7 +454,6 @@ def everything(folder: Path, out: Path, device: str, commit: str, parts: int) ->
     command = [sys.executable, "-m", "experiments.training.learn", "generate", str(folder)]
     command += ["--device", device, "--parts", str(parts)]
     workers = [subprocess.Popen([*command, "--part", str(part)], cwd=ROOT) for part in range(parts)]
-    generate_judged(folder, device)
     if any(worker.wait() for worker in workers):
         raise SystemExit("a process that made problems failed; its error is above.")
     train(folder, device)

@@ -69,7 +69,8 @@ def test_answer_does_not_depend_on_order_or_sign(method):
     reference = method.fit(Pilot.from_scores(scores, labels)).predict(KS)
     moved = Pilot.from_scores(scores[rows][:, columns], place[labels[rows]])
     flipped = Pilot.from_scores(-scores, labels, higher_is_better=False)
-    tolerance = 1e-3 if method.alias in SMALLER else 1e-9
+    # Trained networks: cleanex is trained anew, and that of auto adds in single precision.
+    tolerance = 1e-3 if method.alias in SMALLER else 1e-6 if method.alias == "auto" else 1e-9
     for other in (moved, flipped):
         np.testing.assert_allclose(clone(method).fit(other).predict(KS), reference, atol=tolerance)
 

@@ -138,6 +138,10 @@ def test_two_classes_have_several_goals_at_two():
     best, laws = laws_around(law, counts, odds, np.full(N, 0.2), np.eye(N), 20.0)
     np.testing.assert_allclose(logit(curve_of(best, counts)), odds, atol=5e-3)
     assert np.isfinite(laws.weights).all()
+    # What is wanted at less than two classes is not heard, only what is at K.
+    odds[:3] += 1.0
+    other, _ = laws_around(law, counts, odds, np.full(N, 0.2), np.eye(N), 20.0)
+    np.testing.assert_allclose(other.weights, best.weights, atol=1e-12)
 
 
 # -- metrics under laws -----------------------------------------------------------------------------

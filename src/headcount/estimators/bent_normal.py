@@ -24,6 +24,7 @@ from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
 
+NOTHING = 1e-20  # variance that is round-off
 LESS = 0.25  # of a probe with l losses, exp(-l / 4) is right among a quarter of the classes
 
 
@@ -115,10 +116,13 @@ def independent_probes(pilot: Pilot) -> float:
     for values in (right, np.exp(-LESS * losses)):
         known = np.where(pilot.censored, 0.0, values)
         gaps = pilot.weights * (known - pilot.weights @ known)
-        total += float(np.square(gaps).sum())
-        clustered += float(np.square(np.bincount(pilot.labels, gaps)).sum())
+        total += alone * float(np.square(gaps).sum())
+        clustered += alone * float(np.square(np.bincount(pilot.labels, gaps)).sum())
     least = min(effective_classes(pilot), alone)
-    return float(np.clip(alone * total / clustered, least, alone)) if clustered > 0 else least
+    if total < NOTHING:
+        return least
+    # Where all classes are equally good, nothing is clustered but round-off.
+    return float(np.clip(alone * total / max(clustered, NOTHING), least, alone))
 
 
 def _likelihood(pilot: Pilot, y: Floats) -> tuple[Floats, Floats]:

@@ -47,11 +47,15 @@ class Laws:
     weights: Floats
 
     def values(self, k: Floats, metric: Metric) -> Floats:
-        """Return a metric among k classes under each law, (laws, k)."""
+        """Return a metric among k classes under each law, (laws, k).
+
+        Numbers of classes need not be whole, but for metrics other than accuracy are rounded.
+        """
         if metric == ACCURACY:
             log_u = np.log1p(-np.minimum(self.p, 1 - 1e-16))
             return np.asarray(self.weights @ np.exp(np.multiply.outer(log_u, k - 1)))
-        return np.array([Favorability(self.p, law).value(k, metric) for law in self.weights])
+        counts = np.round(k).astype(np.int64)
+        return np.array([Favorability(self.p, law).value(counts, metric) for law in self.weights])
 
     def spread(self, k: Floats, metric: Metric) -> Floats:
         """Return the standard deviations of log odds that would give intervals as wide."""
@@ -83,8 +87,9 @@ def laws_around(
     fewer = fewer[fewer >= 2]
     plain = np.exp(np.multiply.outer(fewer - 1, law.log_u)) @ law.weights
     both = np.hstack([np.broadcast_to(plain, (len(curves), len(fewer))), curves])
-    distinct, first = np.unique(np.concatenate([fewer, counts]), return_index=True)
-    wanted = both[:, first]
+    # Of numbers of classes that are the same the last: what is known best is that at K.
+    distinct, from_end = np.unique(np.concatenate([fewer, counts])[::-1], return_index=True)
+    wanted = both[:, ::-1][:, from_end]
     best = closest_law(law, distinct, wanted[0])
     # The others need be no closer to their curves than a part of what these differ by.
     close = np.maximum(CLOSE, LOOSE * wanted[1:].std(axis=0))

@@ -85,7 +85,7 @@ def nodes_around(xp: Any, mu: Any, tau: Any) -> Any:
     high = (mu + REACH * tau).clip(None, FARTHEST[1])
     # As wide as that even where mu lies outside of what can be told.
     high = xp.where(high - low < LEAST, low + LEAST, high)
-    place = xp.arange(N_NODES) / (N_NODES - 1)
+    place = xp.asarray(np.arange(N_NODES) / (N_NODES - 1))  # in doubles, which torch's are not
     return low[..., None] + (high - low)[..., None] * _like(xp, place, low)
 
 
@@ -272,21 +272,23 @@ class _Problem:
         slope, information = self.slope(coefficients, law, chance)
         damping = xp.zeros_like(value)
         for _ in range(STEPS):
-            if not bool(((slope / _diagonal(xp, information) * slope).sum(-1) > ENOUGH).any()):
+            going = (slope / _diagonal(xp, information) * slope).sum(-1) > ENOUGH
+            if not bool(going.any()):
                 break
             curve, known = self.bent(law, chance, information)
             lifted = curve + damping[..., None, None] * known
             step = xp.linalg.solve(lifted, slope[..., None])[..., 0]
             trial = coefficients + step
             trial_value, trial_law, trial_chance = self.value(trial)
-            better = ((slope * step).sum(-1) > 0) & (trial_value > value)
+            better = going & ((slope * step).sum(-1) > 0) & (trial_value > value)
             coefficients = xp.where(better[..., None], trial, coefficients)
             value = xp.where(better, trial_value, value)
             law = xp.where(better[..., None], trial_law, law)
             chance = xp.where(better[..., None], trial_chance, chance)
             slope, information = self.slope(coefficients, law, chance)
-            damping = xp.where(better, damping / 4, (4 * damping).clip(0.05, None))
-            damping = damping * (damping > 1e-3)
+            changed = xp.where(better, damping / 4, (4 * damping).clip(0.05, None))
+            # What is done waits for the others as it is.
+            damping = xp.where(going, changed * (changed > 1e-3), damping)
         return coefficients, law, value, information
 
 
