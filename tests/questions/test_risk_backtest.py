@@ -97,11 +97,13 @@ def made(*errors, tolerance=0.2):
 
 
 def test_what_is_supported_is_a_share_of_what_was_measured():
-    assert made(0.1, 0.15, 0.3).supported == 5
-    assert made(0.3, 0.1, 0.1).supported == 1
-    assert made(0.3, tolerance=0.4).supported == 2
-    assert "forecasts up to 5 times the pilot are supported (500" in repr(made(0.1, 0.15, 0.3))
-    assert "no forecast beyond the pilot is supported" in repr(made(0.3))
+    # A fifth of it is reached a third of the way from 5 to 10, on a log scale.
+    assert made(0.1, 0.15, 0.3).supported == pytest.approx(5 * 2 ** (1 / 3), rel=0.025)
+    assert made(0.3, 0.1, 0.1).supported == pytest.approx(2 ** (2 / 3), rel=0.025)
+    assert made(0.3, tolerance=0.4).supported == pytest.approx(2, rel=0.01)
+    assert "forecasts up to 6.3 times the pilot are supported (630" in repr(made(0.1, 0.15, 0.3))
+    assert "forecasts up to 1.6 times the pilot are supported (160" in repr(made(0.3))
+    assert "no forecast beyond the pilot is supported" in repr(made(9.0))
     assert made(0.1, -0.3).cells()[1][3:5] == ["30%", "-30%"]
 
 
@@ -112,7 +114,7 @@ def test_ways_out():
         "classes": 50, "ratio": 2, "error": pytest.approx(0.2), "bias": pytest.approx(0.2),
         "spread": 0.0, "error_spread": 0.0, "coverage": None, "forecasts": [pytest.approx(2.2)],
     }  # fmt: skip
-    assert written["supported"] == 5 and written["metric"] == "average cost"
+    assert written["supported"] == result.supported and written["metric"] == "average cost"
     assert len(result.to_frame()) == 2
     assert result.to_csv().splitlines()[0].startswith("classes,ratio,repeats,forecast,observed")
 

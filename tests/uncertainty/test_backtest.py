@@ -93,14 +93,15 @@ def test_steps_grid_and_halves_fit_together(result):
     [
         ((0.01, 0.02, 0.03), 0.05, 10.0),
         ((0.01, 0.05, 0.06), 0.05, 5.0),
-        ((0.01, 0.06, 0.01), 0.05, 2.0),
-        ((0.06, 0.01, 0.01), 0.05, 1.0),
+        # Errors lie on straight lines over log k, and where one is too large nothing follows.
+        ((0.01, 0.06, 0.01), 0.05, 2 * 2.5**0.8),
+        ((0.06, 0.01, 0.01), 0.05, 2 ** (5 / 6)),
         ((0.06, 0.01, 0.01), 0.1, 10.0),
     ],
 )
-def test_supported_is_the_largest_ratio_with_no_failure_before_it(errors, tolerance, reach):
-    found = make_backtest(errors, tolerance=tolerance + 1e-12)
-    assert found.supported == found.within(tolerance + 1e-12) == reach
+def test_supported_is_the_ratio_up_to_which_errors_are_within_it(errors, tolerance, reach):
+    result = make_backtest(errors, tolerance=tolerance)
+    assert result.supported == result.within(tolerance) == pytest.approx(reach, rel=0.025)
 
 
 @pytest.mark.parametrize(
@@ -281,12 +282,12 @@ def test_frame_and_csv_have_a_row_a_step(result):
 def test_it_says_what_it_supports():
     found = make_backtest((0.01, 0.031, 0.2))
     assert found.sentences() == [
-        "From 20 of your 100 classes it was 3.1 points off on average: forecasts up to 5 times the "
-        "pilot are supported (500 classes)."
+        "From 20 of your 100 classes it was 3.1 points off on average: forecasts up to 5.4 times "
+        "the pilot are supported (540 classes)."
     ]
     assert make_backtest((0.08, 0.031, 0.2)).sentences() == [
         "Already from 50 of your 100 classes it was 8 points off on average, more than the 5 "
-        "points allowed: no forecast beyond the pilot is supported."
+        "points allowed: forecasts up to 1.5 times the pilot are supported (150 classes)."
     ]
     assert repr(found).startswith("Backtest of kde on 100 classes\n  From 50 classes: 50% forecast")
     assert found._repr_html_().count("<tr>") == 1 + 3

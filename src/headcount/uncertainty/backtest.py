@@ -243,7 +243,7 @@ class Backtest:
 
     @property
     def supported_limits(self) -> tuple[float, float]:
-        """Ratios up to which forecasts are surely within the tolerance, and may be.
+        """Ratios tried up to which forecasts are surely within the tolerance, and may be.
 
         With a chance of 90% the reach lies between them, as far as other draws would change it.
         """
@@ -252,9 +252,9 @@ class Backtest:
     def within(self, tolerance: float) -> float:
         """Return the ratio up to which errors are within a tolerance, there and before it.
 
-        The mean, on a log scale, of the last ratio tried of which that holds; errors are known as
-        far as the draws tell (`headcount.uncertainty.reach`). Next to 1 nothing past the pilot
-        itself is supported.
+        How far that holds on average, on a log scale, as errors are known only as far as the draws
+        tell; at most the largest ratio tried (`headcount.uncertainty.reach`). Next to 1 nothing
+        past the pilot itself is supported.
         """
         return reach(self.steps, check_tolerance(tolerance))
 

@@ -4,6 +4,7 @@
 const ROUND_OFF = 1e-12; // a sum of weights may miss 0 or 1 by so much
 const MOST_DIGITS = 8;
 const NEARLY_ONE = 1.05; // less reads as one times
+const [N_PLACES, LEAST_SPREAD] = [64, 0.05]; // see reachOf
 const [FINEST, FINE] = [8, 3]; // nearer to 0% or 100% than 10^-8, or a thousandth of a width: words
 
 // Two significant digits of what is left to 0% or 100%; more, to be told from what stands beside it.

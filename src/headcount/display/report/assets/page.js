@@ -160,21 +160,26 @@ function startBacktest() {
   whenResized(element("backtest"), draw);
 }
 
-// As `headcount.uncertainty.reach` says: the mean, on a log scale, of the last ratio that is good.
+// As `headcount.uncertainty.reach` does: how far forecasts are good on average, on a log scale.
 function reachOf(steps, tolerance) {
-  let [ahead, chance, before] = [0, 1, 1];
-  for (const { ratio, error, error_spread: spread } of steps) {
-    chance *= chanceWithin(tolerance, error, spread);
-    ahead += chance * Math.log(ratio / before);
-    before = ratio;
+  let [ahead, chance, before] = [0, 1, { ratio: 1, error: 0 }];
+  for (const step of steps) {
+    const within = (error) => chanceWithin(tolerance, error, step.error_spread);
+    let sum = 0;
+    for (let place = 0.5; place < N_PLACES; place += 1) {
+      sum += within(before.error + (step.error - before.error) * (place / N_PLACES));
+    }
+    ahead += chance * (sum / N_PLACES) * Math.log(step.ratio / before.ratio);
+    chance *= within(step.error);
+    before = step;
   }
-  return Math.exp(ahead);
+  return Number(Math.exp(ahead).toPrecision(2));
 }
 
 function chanceWithin(tolerance, error, spread) {
-  if (Math.min(tolerance, error, spread) <= 0) return error <= tolerance ? 1 : 0;
-  const far = (Math.PI / Math.sqrt(3)) * (Math.log(tolerance / error) / spread);
-  return 1 / (1 + Math.exp(-far));
+  if (tolerance <= 0) return error <= 0 ? 1 : 0;
+  const power = Math.PI / Math.sqrt(3) / Math.max(spread, LEAST_SPREAD);
+  return 1 / (1 + (error / tolerance) ** power);
 }
 
 function saySupport(shown, tolerance) {
