@@ -520,7 +520,7 @@ def test_pilots_must_be_smaller_than_their_population(faces, tmp_path):
 def test_committed_networks_are_those_of_the_committed_journal():
     """Rows that were not run again say by which code they were made, and are what it recorded."""
     folder = Path(populations.__file__).parents[1] / "results"
-    rows = json.loads((folder / "cleanex_bandwidths" / "cleanex.json").read_text())["rows"]
+    rows = json.loads((folder / "cleanex" / "cleanex.json").read_text())["rows"]
     shelf = Shelf.read(folder / "cleanex" / JOURNAL, 0)
     taken = [row for row in rows if row["taken_from"]]
     assert {row["method"] for row in taken} == {"cleanex", "cleanex-fast"}
