@@ -8,9 +8,9 @@ near the tolerance may as well be past it: it is within it with the chance
 
 s being the standard error of log e, about :math:`\operatorname{sd}(e_i^2) / (2 \sqrt n\, e^2)` for
 the root mean square of n errors. Between the ratios that were tried, errors lie on straight lines
-over the logarithm of the ratio, from no error at the ratio one. Forecasts to a ratio are good if the
-error is within the tolerance there and at all ratios tried before. The reach is how far they are
-good on average, on a log scale:
+over the logarithm of the ratio, from no error at the ratio one. Forecasts to a ratio are good if
+the error is within the tolerance there and at all ratios tried before. The reach is how far they
+are good on average, on a log scale:
 
 .. math:: \log R = \int_0^{\log \rho_{\max}} Q(x) \, dx , \qquad
           Q(x) = q(x) \prod_{\log \rho_j < x} q_j .
