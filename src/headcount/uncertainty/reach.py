@@ -88,7 +88,8 @@ def reach(steps: Sequence[Step], tolerance: float) -> float:
 
 def chances_within(steps: Sequence[Step], tolerance: float) -> Floats:
     """Return, for each step, the chance that its error and those before are within a tolerance."""
-    return np.cumprod([_chance(step.error, step.error_spread, tolerance) for step in steps])
+    chances = [_chance(step.error, step.error_spread, tolerance) for step in steps]
+    return np.asarray(np.cumprod(chances), dtype=np.float64)
 
 
 def reach_limits(steps: Sequence[Step], tolerance: float) -> tuple[float, float]:
@@ -109,7 +110,7 @@ def last_good(steps: Sequence[Step], tolerance: float, chance: float = 0.5) -> f
 
 def _chance(error: Any, spread: float, tolerance: float) -> Floats:
     if tolerance <= 0:
-        return np.less_equal(error, 0.0).astype(np.float64)
+        return np.asarray(np.less_equal(error, 0.0), dtype=np.float64)
     with np.errstate(divide="ignore"):  # no error at all is within any tolerance
         far = np.log(tolerance) - np.log(error)
     return np.asarray(expit(UNIT / max(spread, LEAST_SPREAD) * far))
