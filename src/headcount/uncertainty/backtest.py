@@ -345,7 +345,7 @@ class Backtest:
         return f"Already from {size} off on average, {allowed}: {describe_reach(self)}."
 
 
-class Tested(Protocol):
+class AnyBacktest(Protocol):
     """A back-test, of a metric or of a risk."""
 
     @property
@@ -369,13 +369,13 @@ class Tested(Protocol):
         """How far it may reach at least, and at most."""
 
 
-def decisive(tested: Tested) -> BacktestStep:
+def decisive(tested: AnyBacktest) -> BacktestStep:
     """Return the step that says how far forecasts reach: the last that is good, or the first."""
     good = [step for step in tested.steps if step.ratio <= tested.likely]
     return good[-1] if good else tested.steps[0]
 
 
-def describe_reach(tested: Tested) -> str:
+def describe_reach(tested: AnyBacktest) -> str:
     """Say how far forecasts are supported, and how far by other draws."""
     if reads_as_one(tested.supported):
         return "no forecast beyond the pilot is supported"
