@@ -21,12 +21,10 @@ from typing import Any
 import numpy as np
 
 from experiments.problems.worlds import torch_module
-from headcount.estimators.auto.features import N_FEATURES, N_GLOBALS, N_LOSSES, RATIOS
-from headcount.estimators.auto.network import FREEDOM, SPREADS, reach
+from headcount.estimators.auto.features import N_FEATURES, N_GLOBALS, N_LOSSES
+from headcount.estimators.auto.network import CLIP, FREEDOM, N_RATIOS, SPREADS, reach
 
 WIDTHS = {"probe": 128, "found": 64, "context": 64, "second": 160, "last": 256}
-CLIP = 6.0  # standardised features beyond are as good as this
-N_RATIOS = len(RATIOS)
 # What an error weighs at each ratio.
 EMPHASIS = (0.4, 0.4, 0.5, 1.0, 1.5, 1.5, 1.5, 1.5, 1.0, 0.8)
 PROBES_A_STEP = 400_000

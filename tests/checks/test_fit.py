@@ -67,6 +67,11 @@ def test_further_than_the_back_test_reaches():
         "up to 10 times the pilot (600 classes)"
         in (findings(pilot, asked=[60, 601], backtest=tested)["HC011"])
     )
+    # In floating point 4.1 times 60 is a little less than 246.
+    rounded = SimpleNamespace(supported=4.1, n_classes=60, steps=(1,))
+    assert "HC011" not in findings(pilot, asked=[246], backtest=rounded)
+    further = findings(pilot, asked=[2470], backtest=rounded)["HC011"]
+    assert "up to 4.1 times the pilot (240 classes)" in further
     failed = SimpleNamespace(supported=1.0, n_classes=60, steps=(1,))
     assert "no forecast" in findings(pilot, asked=[61], backtest=failed)["HC011"]
     untried = SimpleNamespace(supported=1.0, n_classes=60, steps=())

@@ -9,7 +9,7 @@ import numpy as np
 from headcount.checks.check_input import CheckInput, Floats
 from headcount.pilot.classifiers import JOINT, PARTLY, SEPARATE, training_of
 from headcount.pilot.pilot import Pilot
-from headcount.support.grids import FAR
+from headcount.support.grids import FAR, times_as_many
 from headcount.support.words import about, percent, reads_as_one, times
 
 # Two points, or one standard error of what was measured where that is more: small pilots miss
@@ -60,7 +60,8 @@ def too_far(case: CheckInput) -> str | None:
             "pilot."
         )
     supported = case.backtest.supported
-    if largest <= supported * n_classes:
+    most = times_as_many(supported, n_classes)
+    if largest <= most:
         return None
     if not case.backtest.steps:
         reached = "no classes could be hidden from this pilot to try it"
@@ -69,7 +70,7 @@ def too_far(case: CheckInput) -> str | None:
     else:
         reached = (
             f"forecasts from part of your classes support up to {times(supported)} times the pilot "
-            f"({about(supported * n_classes)} classes)"
+            f"({about(most)} classes)"
         )
     return (
         f"{largest:,} classes are further than the back-test reaches: {reached}; take the "

@@ -51,6 +51,7 @@ from headcount.support.grids import (
     curve_classes,
     last_where,
     observed_or_forecast,
+    times_as_many,
 )
 from headcount.support.output import PAGES, PICTURES, as_csv, as_frame, write_text
 from headcount.support.serialise import SCHEMA, Record, read_json, reading, write_json
@@ -373,7 +374,7 @@ class Forecast:
     def supported(self) -> int:
         """Largest number of classes that the back-test supports; without one, the pilot's own."""
         ratio = 1.0 if self.backtest is None else self.backtest.supported
-        return math.floor(ratio * self.n_classes * (1 + ROUND_OFF))
+        return times_as_many(ratio, self.n_classes)
 
     @overload
     def interval(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 FAR = 100
 MOST_CLASSES = 1e15
 POINTS = 60
+ROUND_OFF = 1e-12
 
 
 def asked_classes(classes: Any) -> tuple[int, ...]:
@@ -46,6 +48,17 @@ def class_counts_within(k: Any, n_classes: int) -> NDArray[np.int64]:
             f"{int(counts.max()):,}; use a forecast for more."
         )
     return counts.astype(np.int64)
+
+
+def times_as_many(ratio: float, n_classes: int) -> int:
+    """Return how many classes are so many times as many, rounded down but for round-off.
+
+    Examples
+    --------
+    >>> 2.3 * 100, times_as_many(2.3, 100)
+    (229.99999999999997, 230)
+    """
+    return math.floor(ratio * n_classes * (1 + ROUND_OFF))
 
 
 def grown_counts(k: Any, n_classes: int) -> Floats:

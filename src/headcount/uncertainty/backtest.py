@@ -21,7 +21,7 @@ from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.grids import asked_classes, round_numbers
+from headcount.support.grids import asked_classes, round_numbers, times_as_many
 from headcount.support.output import as_csv, as_frame
 from headcount.support.serialise import SCHEMA, Record, reading
 from headcount.support.words import (
@@ -37,7 +37,7 @@ from headcount.support.words import (
     times,
 )
 from headcount.support.workers import doing
-from headcount.uncertainty.intervals import ROUND_OFF, Uncertainty, learned_model, sampling_error
+from headcount.uncertainty.intervals import Uncertainty, learned_model, sampling_error
 from headcount.uncertainty.reach import error_spread, last_good, reach, reach_limits
 from headcount.uncertainty.resampling import (
     Refit,
@@ -379,7 +379,7 @@ def describe_reach(tested: AnyBacktest) -> str:
     """Say how far forecasts are supported, and how far by other draws."""
     if reads_as_one(tested.supported):
         return "no forecast beyond the pilot is supported"
-    classes = f"{about(tested.supported * tested.n_classes * (1 + ROUND_OFF))} classes"
+    classes = f"{about(times_as_many(tested.supported, tested.n_classes))} classes"
     lower, upper = map(times, tested.supported_limits)
     span = "" if lower == upper else f"; {lower} to {upper} times by other draws"
     return (
@@ -391,7 +391,7 @@ def supported_cell(backtest: Backtest) -> str:
     """Return up to how many classes forecasts are supported, as a table shows it."""
     if reads_as_one(backtest.supported):
         return "none"
-    return about(backtest.supported * backtest.n_classes * (1 + ROUND_OFF))
+    return about(times_as_many(backtest.supported, backtest.n_classes))
 
 
 def cells(step: BacktestStep) -> list[str]:

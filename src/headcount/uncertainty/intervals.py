@@ -37,7 +37,7 @@ K / k, the forecast by the rest, and so do their errors. As far as what was meas
 choice of classes it is no error, since the very same classes stay.
 
 A method that states its own error (`Extrapolator.stated_error`), learned together with its
-forecast, replaces the first two terms by that.
+forecast, is taken at its word: that replaces all three terms, and the back-test moves nothing.
 
 References
 ----------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
-from headcount.estimators.auto import network as network
+from headcount.estimators.auto import network
 from headcount.estimators.auto.features import (
     N_SIZES,
     Features,
