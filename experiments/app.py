@@ -487,6 +487,67 @@ def yardstick(
     terminal.show_table(*table(results.details["targets"]), 2)
 
 
+@app.command()
+def kept_aside(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Sources that nothing was trained on."),
+    ],
+    methods: Chosen = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="Sizes of the pilots; 50 to 5,000 by default.", metavar="K,K,..."),
+    ] = None,
+    pilots: Annotated[
+        int | None, typer.Option(help="Pilots of each size at most; 5 to 30 by default.")
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast whole real sources that the default did not learn from, with its intervals."""
+    from experiments.yardstick import kept_aside as experiment
+
+    settings = settings_for("kept_aside", output, seed, jobs, fresh, sources)
+    with terminal.progress("Running kept_aside"):
+        results = experiment.kept_aside(
+            settings,
+            sources,
+            methods=names_of(methods) or experiment.METHODS,
+            sizes=None if sizes is None else [_whole(k, "--sizes") for k in listed(sizes)],
+            pilots=pilots,
+        )
+        paths = results.write(settings.output, experiment.draw)
+    shares = [f"holds_{ratio}" for ratio in experiment.RATIOS]
+    columns = ["source", "method", "pilots", "RMSE", "to oracle",
+               *(f"{ratio} K" for ratio in experiment.RATIOS), "step"]  # fmt: skip
+    names = ["source", "method", "pilots", "rmse", "to_oracle", *shares, "step_95"]
+    show(results, columns, names, paths, 2, results.details["summary"])
+
+
+@app.command()
+def nist(
+    folder: Annotated[Path, typer.Argument(help="Holds the two frvt1n_2021 tables.")],
+    methods: Chosen = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast face search among 12 million people from 1.6 million, as NIST measured both."""
+    from experiments.published import nist as experiment
+
+    inputs = [folder / name for name in (experiment.CURVES, experiment.TRUTHS)]
+    settings = settings_for("nist", output, seed, jobs, fresh, inputs)
+    with terminal.progress("Running nist"):
+        results = experiment.nist(settings, folder, methods=names_of(methods) or experiment.METHODS)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["method", "people", "algorithms", "median ratio", "mean |log error|", "holds"]
+    names = ["method", "people", "algorithms", "median_ratio", "log_error", "holds"]
+    show(results, columns, names, paths, 1, results.details["summary"])
+
+
 @app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},

@@ -1,0 +1,1 @@
+"""Forecasts held against published measurements of real systems at several sizes."""
