@@ -18,13 +18,12 @@ def build(name: str, source: Source, packages: Packages, path: Path) -> dict[str
     """Gather a source, write its file and return its recipe."""
     gathered = source.gather(packages)
     vectors, labels, removed = arrays(gathered, source, zlib.crc32(name.encode()))
-    what_is = source.gather.func if hasattr(source.gather, "func") else source.gather
     recipe = {
         "source": name,
         "kind": source.kind,
         "held_out": name in HELD_OUT,
         "packages": packages.used,
-        "about": (what_is.__doc__ or "").strip(),
+        "about": _about(source),
         "removed": removed,
         "classes": int(labels[-1]) + 1,
         "rows": len(labels),
@@ -42,6 +41,12 @@ def arrays(gathered: Gathered, source: Source, seed: int) -> tuple[Any, Any, dic
     distinct = distinct_classes(vectors, labels)
     removed = chosen.removed | {"classes_with_a_vector_of_another": _count(labels[~distinct])}
     return vectors[distinct], numbered(list(labels[distinct])), removed
+
+
+def _about(source: Source) -> str:
+    """Return what a class and its rows are, in the words of the function that gathers them."""
+    gather: Any = getattr(source.gather, "func", source.gather)
+    return " ".join(gather.__doc__.split())
 
 
 def _count(labels: Any) -> int:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from experiments.sources import documents, drawings, functions, letters, places, speech, words
+from experiments.sources import (
+    documents,
+    drawings,
+    functions,
+    letters,
+    messages,
+    notes,
+    places,
+    speech,
+    words,
+)
 from experiments.sources.gathered import Gathered
 from experiments.sources.packages import Packages
 from experiments.sources.reduction import (
@@ -53,8 +63,13 @@ class Source:
     reduction: Callable[[Any], Any] = leading_components
 
 
-def _icons(styles: dict[str, tuple[str, ...]], features: Callable[[list[Any]], Any]) -> Source:
+def _icons(styles: Mapping[str, tuple[str, ...]], features: Callable[[list[Any]], Any]) -> Source:
     return Source(partial(drawings.icons, styles=styles), features, "picture")
+
+
+def _messages(programs: tuple[str, ...], languages: tuple[str, ...]) -> Source:
+    gather = partial(messages.messages, programs=programs, languages=languages)
+    return Source(gather, letter_features, "text")
 
 
 def _words(gather: Callable[[Packages], Gathered], classes: int = 8000) -> Source:
@@ -62,7 +77,7 @@ def _words(gather: Callable[[Packages], Gathered], classes: int = 8000) -> Sourc
 
 
 def _inflections(language: str) -> Source:
-    return Source(partial(words.inflections, language=language), letter_features, "text")
+    return Source(partial(words.inflections, language=language), letter_features, "text", 5000)
 
 
 SOURCES = {
@@ -74,13 +89,19 @@ SOURCES = {
     "docstrings": _words(functions.docstrings),
     "bodies": Source(functions.bodies, letter_features, "text", 8000),
     "functions": _words(functions.functions),
-    "letters": Source(letters.letters, edge_histograms, "picture", 8000, 3),
-    "letters_pixels": Source(letters.letters, pixels, "picture", 8000, 3),
+    "letters": Source(letters.letters, edge_histograms, "picture", 6000, 3),
+    "letters_pixels": Source(letters.letters, pixels, "picture", 6000, 3),
     "emoji": Source(drawings.emoji, edge_histograms, "picture", 6000, 5),
     "emoji_pixels": Source(drawings.emoji, pixels, "picture", 6000, 5),
     "icons_material": _icons(drawings.MATERIAL, pixels),
     "icons_fluent": _icons(drawings.FLUENT, pixels),
     "icons_mixed": _icons(drawings.STYLES, edge_histograms),
+    "messages_romance": _messages(("gimp-data", "gnucash-common", "inkscape"), messages.ROMANCE),
+    "messages_slavic": _messages(("evolution-common", "git", "vlc-l10n"), messages.SLAVIC),
+    "messages_germanic": _messages(("digikam-data", "kdenlive-data"), messages.GERMANIC),
+    "language_names": Source(messages.language_names, letter_features, "text", 6000, 4),
+    "sign_names": Source(messages.sign_names, letter_features, "text", 6000, 4),
+    "instrument_notes": Source(notes.instrument_notes, np.stack, "sound", 8000, 3),
     "package_descriptions": _words(documents.package_descriptions, 40_000),
     "place_names": Source(places.place_names, letter_features, "text", 30_000),
     "printed_words": Source(letters.printed_words, edge_histograms, "picture", 30_000),

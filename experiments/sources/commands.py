@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.options import listed
 from headcount.cli import terminal
+from headcount.cli.options import listed
 from headcount.errors import ParameterError
 
 

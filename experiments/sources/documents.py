@@ -25,7 +25,7 @@ MANUALS = (
 
 
 def package_descriptions(packages: Packages) -> Gathered:
-    """A class is a Debian package, its items are its short and its long description."""
+    """Gather: a class is a Debian package, its items are its short and its long description."""
     pairs = []
     for entry in sorted(set(packages.debian_descriptions().split("\n\n"))):
         head, _, description = entry.partition("Description-en: ")
@@ -37,20 +37,22 @@ def package_descriptions(packages: Packages) -> Gathered:
 
 
 def manual_pages(packages: Packages) -> Gathered:
-    """A class is a page of a manual, its items are the first and second half of its words."""
+    """Gather: a class is a page of a manual, its items are the halves of its text."""
     pairs = []
     for package in MANUALS:
         for path in sorted(packages.debian(package).glob("usr/share/man/man*/*.gz")):
             if not path.is_symlink():
-                pairs += halves(path.name, plain(gzip.decompress(path.read_bytes()).decode("utf-8", "replace")))
+                page = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+                pairs += halves(path.name, plain(page))
     return Gathered.of_texts(pairs)
 
 
 def plain(page: str) -> str:
     """Take the commands of the page's layout language away."""
-    lines = [line for line in page.splitlines() if not line.startswith((".\\\"", "'\\\"", ".so"))]
+    lines = [line for line in page.splitlines() if not line.startswith(('.\\"', "'\\\"", ".so"))]
     text = re.sub(r"^[.'](\w+)", " ", "\n".join(lines), flags=re.MULTILINE)
-    return re.sub(r"\\f\(?..?|\\s[-+]?\d|\\[-&|^ctv]|\\\(..|\\\*\(?..|\\", " ", text)
+    text = re.sub(r"\\f(\(..|\[[^]]*\]|.)|\\s[-+]?\d|\\[*(]..|\\[&|^ctv]", "", text)
+    return text.replace("\\", "")
 
 
 def halves(name: str, text: str, fewest: int = 60, most: int = 400) -> list[tuple[str, str]]:

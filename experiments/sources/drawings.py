@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ FLUENT = {
 
 
 def emoji(packages: Packages) -> Gathered:
-    """A class is an emoji (skin tones aside), its items are its drawings in seven styles."""
+    """Gather: a class is an emoji (skin tones aside), its items are seven styles."""
     wanted = []
     for style in EMOJI:
         for name, drawing in _drawings(packages, style).items():
@@ -44,8 +44,8 @@ def emoji(packages: Packages) -> Gathered:
     return _rendered(wanted)
 
 
-def icons(packages: Packages, styles: dict[str, tuple[str, ...]]) -> Gathered:
-    """A class is an icon of one set, its items are its styles."""
+def icons(packages: Packages, styles: Mapping[str, tuple[str, ...]]) -> Gathered:
+    """Gather: a class is an icon of one set, its items are its styles."""
     wanted = []
     for group, endings in styles.items():
         drawings = _drawings(packages, group)

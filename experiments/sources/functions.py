@@ -27,7 +27,7 @@ FEWEST = 20  # words of a docstring, names in a body
 
 
 def docstrings(packages: Packages) -> Gathered:
-    """A class is a function, its items are the first and second half of its docstring."""
+    """Gather: a class is a function, its items are the halves of its docstring."""
     return Gathered.of_texts(
         [
             pair
@@ -38,7 +38,7 @@ def docstrings(packages: Packages) -> Gathered:
 
 
 def bodies(packages: Packages) -> Gathered:
-    """A class is a function, its items are the first and second half of its statements' names."""
+    """Gather: a class is a function, its items are the halves of the names in its body."""
     return Gathered.of_texts(
         [
             pair
@@ -49,7 +49,7 @@ def bodies(packages: Packages) -> Gathered:
 
 
 def functions(packages: Packages) -> Gathered:
-    """A class is a function, its items are its docstring and the names that its body uses."""
+    """Gather: a class is a function, its items are its docstring and the names in its body."""
     pairs = []
     for name, function in _functions(packages):
         text, names = _docstring(function), names_used(function)

@@ -14,7 +14,7 @@ from headcount.support.output import write_atomically
 
 
 def numbered(names: Sequence[Hashable]) -> NDArray[np.int32]:
-    """Number classes from 0 in the order in which they come."""
+    """Give classes numbers from 0 in the order in which they come."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int32)
 

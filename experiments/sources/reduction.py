@@ -63,7 +63,7 @@ def pixels(pictures: list[NDArray[np.uint8]], side: int = 32) -> NDArray[np.floa
     block = stack.shape[1] // side
     n, height, width = stack.shape
     shrunk = stack.reshape(n, height // block, block, width // block, block).mean(axis=(2, 4))
-    return shrunk.reshape(n, -1)
+    return np.asarray(shrunk.reshape(n, -1))
 
 
 def edge_histograms(
@@ -97,7 +97,7 @@ def edge_histograms(
 
 
 def cepstra(
-    sound: NDArray[np.floating], rate: int, frames: int = 20, coefficients: int = 13
+    sound: NDArray[Any], rate: int, frames: int = 20, coefficients: int = 13
 ) -> NDArray[np.float32]:
     """Return mel-frequency cepstral coefficients (MFCC) at `frames` times spread over a sound."""
     width, step = int(0.032 * rate), int(0.01 * rate)
@@ -107,12 +107,14 @@ def cepstra(
     log_energy = np.log(power @ mel_filters(rate, width).T + 1e-8)
     bands = log_energy.shape[1]
     angles = np.pi * np.outer(np.arange(coefficients), np.arange(bands) + 0.5) / bands
-    found = log_energy @ np.cos(angles).T
-    times = np.linspace(0, len(found) - 1, frames)
+    cepstrum = log_energy @ np.cos(angles).T
+    times = np.linspace(0, len(cepstrum) - 1, frames)
     low = np.floor(times).astype(int)
-    high = np.minimum(low + 1, len(found) - 1)
+    high = np.minimum(low + 1, len(cepstrum) - 1)
     share = (times - low)[:, None]
-    return (found[low] * (1 - share) + found[high] * share).ravel().astype(np.float32)
+    return np.asarray(
+        cepstrum[low] * (1 - share) + cepstrum[high] * share, dtype=np.float32
+    ).ravel()
 
 
 def mel_filters(rate: int, width: int, bands: int = 26) -> NDArray[np.float64]:

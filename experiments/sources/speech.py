@@ -17,11 +17,14 @@ ESPEAK = "libespeak-ng.so.1"
 SYNCHRONOUS, UTF8 = 2, 1  # of the library's header, as the next two
 RATE, PITCH = 1, 3
 VOICES = (("{}", 160, 40), ("{}+f3", 190, 60), ("{}+m7", 140, 30))  # with words a minute, pitch
+HEARER = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+)
 Spoken = tuple[str, NDArray[np.int16]]
 
 
 def spoken_words(packages: Packages, language: str, package: str, words: int) -> Gathered:
-    """A class is a word, its items are what three voices of a synthesiser say."""
+    """Gather: a class is a word, its items are what three voices of a synthesiser say."""
     texts: set[str] = set()
     for path in packages.debian(package).glob("usr/share/dict/*"):
         if path.is_file() and not path.is_symlink():
@@ -44,19 +47,21 @@ def trimmed(sound: NDArray[np.int16], quiet: int = 200) -> NDArray[np.int16]:
     return sound[loud[0] : loud[-1] + 1] if len(loud) else sound
 
 
-def _speak(words: Sequence[str], voices: Sequence[tuple[str, int, int]]) -> tuple[int, list[Spoken]]:
+def _speak(
+    words: Sequence[str], voices: Sequence[tuple[str, int, int]]
+) -> tuple[int, list[Spoken]]:
     """Return the sampling rate and what each voice says; the library speaks inside this process."""
     espeak: Any = library(ESPEAK)
     pieces: list[NDArray[np.int16]] = []
 
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
     def hear(samples: Any, count: int, _events: Any) -> int:
         if samples and count:
             pieces.append(np.ctypeslib.as_array(samples, (count,)).copy())
         return 0
 
+    heard = HEARER(hear)  # kept as long as the library may call it
     rate = espeak.espeak_Initialize(SYNCHRONOUS, 0, None, 0)
-    espeak.espeak_SetSynthCallback(hear)
+    espeak.espeak_SetSynthCallback(heard)
     spoken: list[Spoken] = []
     for voice, speed, pitch in voices:
         if espeak.espeak_SetVoiceByName(voice.encode()):

