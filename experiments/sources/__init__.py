@@ -1,6 +1,7 @@
 """Real classes to make training problems of: small files, gathered from public packages.
 
-``python -m experiments sources FOLDER`` writes one file NAME.npz for each source:
+``python -m experiments sources FOLDER`` writes one file NAME.npz for each source, those that are
+held out into FOLDER/held-out:
 
 - ``vectors``: float16 (rows, at most 64), scaled so that their root mean square is one;
 - ``labels``: int32, class numbers from 0 without gaps; the rows of one class stand together;

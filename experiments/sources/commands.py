@@ -14,7 +14,10 @@ from headcount.errors import ParameterError
 
 
 def sources(
-    folder: Annotated[Path, typer.Argument(help="One file NAME.npz a source is written here.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Gets one file NAME.npz a source; held-out/ gets those to judge on."),
+    ],
     only: Annotated[
         str | None, typer.Option(help="Sources to make; all by default.", metavar="NAME,...")
     ] = None,
@@ -29,18 +32,18 @@ def sources(
     python -m experiments sources sources --only manual_pages,docstrings
     """
     from experiments.sources.build import build
-    from experiments.sources.catalogue import SOURCES
+    from experiments.sources.catalogue import HELD_OUT, SOURCES
     from experiments.sources.packages import Packages
 
     names = list(SOURCES) if only is None else listed(only)
     for name in names:
         if name not in SOURCES:
             raise ParameterError(f"there is no source {name!r}; there are {', '.join(SOURCES)}.")
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "held-out").mkdir(parents=True, exist_ok=True)
     rows = []
     for name in names:
         start = time.perf_counter()
-        path = folder / f"{name}.npz"
+        path = (folder / "held-out" if name in HELD_OUT else folder) / f"{name}.npz"
         packages = Packages((cache or folder / ".packages").resolve())
         recipe = build(name, SOURCES[name], packages, path)
         rows.append(
