@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from experiments.sources.documents import halves
 from experiments.sources.gathered import Gathered
@@ -26,12 +26,12 @@ LIBRARIES = (
 FEWEST = 20  # words of a docstring, names in a body
 
 
-def docstrings(packages: Packages) -> Gathered:
+def docstrings(packages: Packages, libraries: Sequence[str] = LIBRARIES) -> Gathered:
     """Gather: a class is a function, its items are the halves of its docstring."""
     return Gathered.of_texts(
         [
             pair
-            for name, function in _functions(packages)
+            for name, function in _functions(packages, libraries)
             for pair in halves(name, _docstring(function), 2 * FEWEST)
         ]
     )
@@ -42,7 +42,7 @@ def bodies(packages: Packages) -> Gathered:
     return Gathered.of_texts(
         [
             pair
-            for name, function in _functions(packages)
+            for name, function in _functions(packages, LIBRARIES)
             for pair in halves(name, " ".join(names_used(function)), 2 * FEWEST)
         ]
     )
@@ -51,7 +51,7 @@ def bodies(packages: Packages) -> Gathered:
 def functions(packages: Packages) -> Gathered:
     """Gather: a class is a function, its items are its docstring and the names in its body."""
     pairs = []
-    for name, function in _functions(packages):
+    for name, function in _functions(packages, LIBRARIES):
         text, names = _docstring(function), names_used(function)
         if len(text.split()) >= FEWEST and len(names) >= FEWEST:
             pairs += [(name, text), (name, " ".join(names))]
@@ -75,9 +75,11 @@ def _docstring(function: ast.FunctionDef) -> str:
     return ast.get_docstring(function) or ""
 
 
-def _functions(packages: Packages) -> Iterator[tuple[str, ast.FunctionDef]]:
+def _functions(
+    packages: Packages, libraries: Sequence[str]
+) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Every function and method of the libraries, tests aside."""
-    for library in LIBRARIES:
+    for library in libraries:
         folder = packages.python(library)
         for path in sorted(folder.rglob("*.py")):
             place = path.relative_to(folder).as_posix()

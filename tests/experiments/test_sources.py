@@ -14,6 +14,7 @@ from experiments.sources.catalogue import HELD_OUT, SOURCES, Source
 from experiments.sources.documents import halves, plain
 from experiments.sources.functions import names_used
 from experiments.sources.gathered import Gathered, sample, without_copies
+from experiments.sources.learned import read_matrix
 from experiments.sources.letters import is_wanted
 from experiments.sources.messages import translations
 from experiments.sources.speech import trimmed
@@ -263,3 +264,12 @@ def test_what_must_be_installed_is_named(monkeypatch):
         packages.needed("no_such_module")
     with pytest.raises(Exception, match="pip install it"):
         packages.library("no_such_module")
+
+
+def test_a_matrix_of_learned_vectors_is_read(tmp_path):
+    matrix = np.arange(6, dtype=np.float16).reshape(2, 3)
+    about = {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}
+    head = json.dumps({"__metadata__": {}, "embedding": about}).encode()
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(struct.pack("<Q", len(head)) + head + matrix.tobytes())
+    np.testing.assert_array_equal(read_matrix(path), matrix)
