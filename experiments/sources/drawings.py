@@ -15,6 +15,9 @@ from experiments.sources.packages import Packages, needed
 SIDE = 64
 EMOJI = ("noto", "twemoji", "openmoji", "emojione", "noto-v1", "fluent-emoji-flat", "emojione-v1")
 SKINS = ("-light", "-medium", "-dark", "skin-tone", "-tone")
+# Drawings with letters in them that are set aside for judging.
+EXCLUDED = ("chinese", "japanese", "kanji", "korean", "hangul", "ideograph", "telugu", "mahjong",
+            "language", "translat", "shogi")  # fmt: skip
 # The names of one icon in all its styles: the set, and how its names end.
 MATERIAL = {"material-symbols": ("", "-outline", "-rounded", "-outline-rounded", "-sharp",
                                  "-outline-sharp")}  # fmt: skip
@@ -64,6 +67,8 @@ def _drawings(packages: Packages, group: str) -> dict[str, str]:
     sides = icons.get("width", 16), icons.get("height", 16)
     drawings = {}
     for name, icon in sorted(icons["icons"].items()):
+        if any(word in name for word in EXCLUDED):
+            continue
         width, height = icon.get("width", sides[0]), icon.get("height", sides[1])
         box = f"{icon.get('left', 0)} {icon.get('top', 0)} {width} {height}"
         body = icon["body"].replace("currentColor", "#000")

@@ -35,7 +35,8 @@ FONTS = (
 )
 BOLD = ("Bold", "Black", "Italic", "Oblique", "Medium", "Semi", "Light", "Thin", "Condensed", "It.")
 # Set aside for judging, or like what is.
-EXCLUDED = ("CJK", "HANGUL", "TELUGU", "KANGXI", "IDEOGRA", "TANGUT", "KHITAN", "NUSHU", "HANGZHOU")
+EXCLUDED = ("CJK", "HANGUL", "TELUGU", "KANGXI", "IDEOGRA", "TANGUT", "KHITAN", "NUSHU", "HANGZHOU",
+            "MAHJONG", "XIANGQI", "SHOGI")  # fmt: skip
 WORD_FONTS = ("fonts-cmu", "fonts-comic-neue", "fonts-dejavu-core", "fonts-freefont-ttf",
               "fonts-junicode", "fonts-lato", "fonts-open-sans", "fonts-texgyre")  # fmt: skip
 WORD_LISTS = ("wamerican-huge",)
