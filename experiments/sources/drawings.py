@@ -44,7 +44,7 @@ def emoji(packages: Packages) -> Gathered:
         for name, drawing in _drawings(packages, style).items():
             if not any(skin in name for skin in SKINS):
                 wanted.append((name, drawing))
-    return _rendered(wanted)
+    return _rendered(packages, wanted)
 
 
 def icons(packages: Packages, styles: Mapping[str, tuple[str, ...]]) -> Gathered:
@@ -57,7 +57,7 @@ def icons(packages: Packages, styles: Mapping[str, tuple[str, ...]]) -> Gathered
             ending = next((ending for ending in longest if name.endswith(ending)), None)
             if ending is not None:
                 wanted.append((f"{group}:{name.removesuffix(ending)}", drawing))
-    return _rendered(wanted)
+    return _rendered(packages, wanted)
 
 
 def _drawings(packages: Packages, group: str) -> dict[str, str]:
@@ -79,8 +79,9 @@ def _drawings(packages: Packages, group: str) -> dict[str, str]:
     return drawings
 
 
-def _rendered(drawings: Iterable[tuple[str, str]]) -> Gathered:
+def _rendered(packages: Packages, drawings: Iterable[tuple[str, str]]) -> Gathered:
     pairs = [(name, render(drawing)) for name, drawing in drawings]
+    packages.installed("PyPI", "resvg-py")
     seen = [(name, picture) for name, picture in pairs if np.ptp(picture) > 0]
     return Gathered(
         [name for name, _ in seen],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,11 +83,10 @@ def sample(gathered: Gathered, classes: int, rows: int, seed: int) -> Gathered:
     for row, name in enumerate(gathered.names):
         of_class.setdefault(name, []).append(row)
     groups = list(of_class.values())
-    kept: list[int] = []
-    for place in rng.permutation(len(groups))[:classes]:
-        kept += [int(row) for row in rng.permutation(groups[place])[:rows]]
+    chosen = [groups[place] for place in rng.permutation(len(groups))[:classes]]
+    kept = [int(row) for group in chosen for row in rng.permutation(group)[:rows]]
     return gathered.take(
         kept,
-        classes_beyond_the_limit=max(0, len(groups) - classes),
-        rows_beyond_the_limit=sum(max(0, n - rows) for n in Counter(gathered.names).values()),
+        classes_beyond_the_limit=len(groups) - len(chosen),
+        rows_beyond_the_limit=sum(map(len, chosen)) - len(kept),
     )

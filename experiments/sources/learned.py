@@ -26,6 +26,7 @@ def docstring_vectors(packages: Packages) -> Gathered:
     (pieces,) = folder.rglob("l2_supercat_tokenizer_config.json")
     vectors = read_matrix(weights)
     tokenizer = needed("tokenizers").Tokenizer.from_file(str(pieces))
+    packages.installed("PyPI", "tokenizers")
     texts = docstrings(packages, LIBRARIES)
     return Gathered(
         texts.names, [_mean(text, tokenizer, vectors) for text in texts.items], texts.keys, {}

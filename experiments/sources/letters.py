@@ -53,6 +53,7 @@ def letters(packages: Packages) -> Gathered:
     for package in FONTS:
         for path in _font_files(packages.debian(package), BOLD):
             pairs += _drawn_letters(path)
+    packages.installed("PyPI", "pillow")
     return _pictures(pairs)
 
 
@@ -74,6 +75,7 @@ def printed_words(packages: Packages) -> Gathered:
             picture = drawn(fonts[place], word, 256, 32)
             if picture is not None:
                 pairs.append((word, picture))
+    packages.installed("PyPI", "pillow")
     return _pictures(pairs)
 
 

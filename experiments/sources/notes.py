@@ -31,6 +31,7 @@ def instrument_notes(packages: Packages) -> Gathered:
             if np.abs(sound).max() > 1e-3:
                 names.append(name)
                 sounds.append(cepstra(sound, RATE))
+    packages.installed("Debian", "libfluidsynth3")
     return Gathered(names, sounds, [sound.tobytes() for sound in sounds], {})
 
 

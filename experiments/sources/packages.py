@@ -1,6 +1,7 @@
 """Everything that is fetched: Debian, PyPI and npm packages, unpacked into a folder.
 
-Nothing that is fetched is installed or run, but for what `NEEDED` names.
+Nothing of it is installed, and nothing run but simplemma's reader of its own files. What must be
+installed first is in `NEEDED`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,6 @@ NPM = {
     "@iconify-json/emojione-v1": "1.2.3",
     "@iconify-json/fluent": "1.2.60",
     "@iconify-json/fluent-emoji-flat": "1.2.6",
-    "@iconify-json/ic": "1.2.4",
     "@iconify-json/ion": "1.2.7",
     "@iconify-json/material-symbols": "1.2.93",
     "@iconify-json/mingcute": "1.2.8",
@@ -61,7 +61,6 @@ NPM = {
     "@iconify-json/ph": "1.2.2",
     "@iconify-json/ri": "1.2.10",
     "@iconify-json/solar": "1.2.13",
-    "@iconify-json/streamline-plump": "1.2.0",
     "@iconify-json/tabler": "1.2.41",
     "@iconify-json/twemoji": "1.2.5",
     "cldr-annotations-full": "48.2.0",
@@ -142,6 +141,14 @@ class Packages:
             folder.rename(target)
             download.rmdir()
         return target
+
+    def installed(self, kind: str, name: str) -> None:
+        """Note the version of a package ("Debian" or "PyPI") that is installed and used."""
+        if kind == "PyPI":
+            self.used[f"PyPI {name}"] = metadata.version(name)
+        else:
+            query = ["dpkg-query", "--show", "--showformat=${Version}", name]
+            self.used[f"Debian {name}"] = _run(query, self.folder)
 
     def _empty(self, target: Path) -> Path:
         folder = target.with_name(target.name + ".part")

@@ -35,6 +35,7 @@ def spoken_words(packages: Packages, language: str, package: str, words: int) ->
     names, sounds = [], []
     voices = [(voice.format(language), speed, pitch) for voice, speed, pitch in VOICES]
     rate, spoken = _speak(chosen, voices)
+    packages.installed("Debian", "libespeak-ng1")
     for word, sound in spoken:
         names.append(word)
         sounds.append(cepstra(trimmed(sound), rate))
