@@ -63,6 +63,7 @@ def _speak(
     heard = HEARER(hear)  # kept as long as the library may call it
     rate = espeak.espeak_Initialize(SYNCHRONOUS, 0, None, 0)
     espeak.espeak_SetSynthCallback(heard)
+    seed = ctypes.CDLL(None).srand  # of the noise in voices, whoever drew from it before
     spoken: list[Spoken] = []
     for voice, speed, pitch in voices:
         if espeak.espeak_SetVoiceByName(voice.encode()):
@@ -71,6 +72,7 @@ def _speak(
         espeak.espeak_SetParameter(PITCH, pitch, 0)
         for word in words:
             pieces.clear()
+            seed(1)
             text = word.encode() + b"\0"
             espeak.espeak_Synth(text, len(text), 0, 0, 0, UTF8, None, None)
             espeak.espeak_Synchronize()
