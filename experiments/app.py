@@ -19,6 +19,7 @@ from experiments.options import (
     settings_for,
     show,
 )
+from experiments.sources.commands import sources
 from headcount.cli import app as command_line
 from headcount.cli import terminal
 from headcount.cli.options import PilotFiles, reads_pilot
@@ -561,6 +562,7 @@ def training(context: typer.Context) -> None:
 
 app.command()(coverage)
 app.command()(calibration)
+app.command()(sources)
 
 
 def _whole(text: str, name: str) -> int:
