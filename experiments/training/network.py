@@ -184,21 +184,29 @@ def standards(groups: Sequence[Group]) -> dict[str, Any]:
     return values_by_name
 
 
-def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Shown]]:
-    """Yield, without end, groups and rows of them that are shown together."""
+def steps(
+    groups: Sequence[Group], rng: np.random.Generator, shares: Sequence[float] | None = None
+) -> Iterator[list[Shown]]:
+    """Yield, without end, groups and rows of them that are shown together.
+
+    In each round all problems of the groups with the largest share are shown, and as many of the
+    others as theirs are less.
+    """
+    chances = np.ones(len(groups)) if shares is None else np.array(shares) / max(shares)
     while True:
         chunks: list[tuple[int, slice]] = []
         for number, group in enumerate(groups):
             size = max(1, min(len(group.base), PROBES_A_STEP // (2 * group.n_probes)))
             offset = int(rng.integers(size))
             edges = [0, *range(offset, len(group.base), size), len(group.base)]
-            chunks += [(number, slice(a, b)) for a, b in pairwise(edges) if b > a]
+            rows = [slice(a, b) for a, b in pairwise(edges) if b > a]
+            chunks += [(number, row) for row in rows if rng.random() < chances[number]]
         batch: list[Shown] = []
         total = 0
         for place in rng.permutation(len(chunks)):
-            number, rows = chunks[place]
-            batch.append((groups[number], rows))
-            total += groups[number].n_probes * (rows.stop - rows.start)
+            number, row = chunks[place]
+            batch.append((groups[number], row))
+            total += groups[number].n_probes * (row.stop - row.start)
             if total >= PROBES_A_STEP:
                 yield batch
                 batch, total = [], 0
@@ -270,6 +278,7 @@ def train(
     seed: int,
     n_steps: int,
     save: Path,
+    shares: Sequence[float] | None = None,
     rate: float = RATE,
     judge: Any = None,
     every: float = 60.0,
@@ -286,6 +295,8 @@ def train(
         Number of steps.
     save : Path
         Where to keep the state; goes on from there if it exists.
+    shares : sequence of float, optional
+        How much of each group is shown; by default alike.
     rate : float
         Largest learning rate.
     judge : callable, optional
@@ -303,7 +314,7 @@ def train(
         rng = np.random.default_rng([seed, run.step])
     begun = saved = time.perf_counter()
     errors = []
-    for batch in steps(groups, rng):
+    for batch in steps(groups, rng, shares):
         if run.step >= n_steps:
             break
         errors.append(run.learn(batch, (rng.random(len(batch)) < WITHOUT_SCORES).tolist()))
