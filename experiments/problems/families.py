@@ -18,6 +18,8 @@ from headcount.support import validation
 
 POPULATIONS = ("normal", "uniform", "heavy_tailed", "clustered")
 NOISES = ("normal", "uniform", "heavy_tailed")
+HUBS = ("normal", "log-normal", "exponential")  # laws of what classes add to their scores
+BINARY = "binary"  # a population and a family: each coordinate is one of two values, as in codes
 SPARSE = "sparse"  # a population, a noise and a family: few coordinates count, as words do
 SCORES = ("euclidean", "squared", "log", "cosine", "dot")
 SPECTRA = ("flat", "power", "few")
@@ -25,17 +27,18 @@ SPECTRA = ("flat", "power", "few")
 # How often each family is drawn. Plain populations come most often, since all others build on
 # them; what marks the others also occurs in every family, less often and less strongly.
 SHARES = {
-    "normal": 0.13,
+    "normal": 0.11,
     "uniform": 0.09,
     "heavy_tailed": 0.09,
     "clustered": 0.11,
-    "parts": 0.12,
+    "parts": 0.11,
     "templates": 0.10,
     "twins": 0.07,
     "hubs": 0.08,
     "spoiled": 0.08,
     "mixed": 0.06,
     SPARSE: 0.07,
+    BINARY: 0.03,
 }
 TRAINING = tuple(SHARES)
 PLAIN = "plain"  # drawn only by name, but not held out: as the simulations of paper 001
@@ -85,9 +88,10 @@ class Problem:
         mean counts, and their noise relative to that of probes.
     score, evening
         The score; for dot products, how far class vectors are brought to one length.
-    hub_spread, hub_skewed, score_noise
-        A bias of each class, normal or skewed, and noise of each single score, in units of the
-        spread of scores between classes (less than that where there is little noise).
+    hub_spread, hub_law, score_noise
+        A bias of each class, normal or skewed (a few classes beat many probes), and noise of each
+        single score, in units of the spread of scores between classes (less than that where there
+        is little noise).
     impossible_share, impossible_kind
         Share of probes that are of another class than they say ("mislabelled"; that class is a
         fresh one, as in an endless population the set asked about hardly ever holds it) or are
@@ -133,7 +137,7 @@ class Problem:
     score: str = "euclidean"
     evening: float = 1.0
     hub_spread: float = 0.0
-    hub_skewed: bool = False
+    hub_law: str = "normal"
     score_noise: float = 0.0
     impossible_share: float = 0.0
     impossible_kind: str = "mislabelled"
@@ -284,7 +288,7 @@ def _scores(rng: np.random.Generator) -> dict[str, Any]:
         "score": str(rng.choice(SCORES, p=(0.35, 0.2, 0.15, 0.2, 0.1))),
         "evening": 1.0 - _sometimes(rng, 0.5, 0.0, 0.1),
         "hub_spread": _sometimes(rng, 0.15, 0.02, 0.3),
-        "hub_skewed": bool(rng.random() < 0.3),
+        "hub_law": HUBS[int(rng.random() < 0.3)],
         "score_noise": _sometimes(rng, 0.15, 0.02, 0.3),
         "quantum": round(_log_uniform(rng, 3e-4, 1e-2), 5) if rng.random() < 0.05 else 0.0,
         "row_spread": _sometimes(rng, 0.2, 0.05, 0.5),
@@ -320,9 +324,15 @@ def _marks(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> dic
     if family == "templates":
         return {"gallery_rows": int(rng.integers(1, 6))}
     if family == "twins":
-        return {"twin_share": round(float(rng.uniform(0.1, 1.0)), 4)}
+        share = round(float(rng.uniform(0.1, 1.0)), 4)
+        # So many places that a pilot shows hardly a relative, but many times its classes do.
+        return {"twin_share": share, "n_twins": round(_log_uniform(rng, 50, 12_000))}
     if family == "hubs":
-        return {"hub_spread": round(float(rng.uniform(0.1, 0.8)), 4)}
+        spread = round(float(rng.uniform(0.1, 0.8)), 4)
+        return {"hub_spread": spread, "hub_law": str(rng.choice(HUBS))}
+    if family == BINARY:
+        # Fewer places would give many classes the same code.
+        return {"population": BINARY, "n_dims": round(_log_uniform(rng, 24, 120))}
     if family == "spoiled":
         return {"impossible_share": round(_log_uniform(rng, 0.02, 0.5), 4)}
     if family == SPARSE:

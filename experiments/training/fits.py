@@ -29,7 +29,7 @@ from headcount.estimators.shared.bending import (
 STEP, REACH = 0.0125, 9.0
 STARTS = (np.linspace(-3.0, 8.5, 31), np.linspace(-1.6, 1.2, 12))
 NEWTON_STEPS = 12
-AT_ONCE = 64  # problems bent together
+AT_ONCE = 128  # problems bent together
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,18 @@
 """Problems made of real classes: random subsets, subspaces and noise of labelled vectors.
 
-A source is a file NAME.npz with `vectors` (rows, dimensions) and `labels`, the classes numbered
-from zero, rows of one class together and at least two of each (`python -m experiments sources`
-gathers them). Random geometry knows no alphabets, families, styles or hubs; real classes do. A
-source has thousands of classes, so that each gives many problems: which classes are the pilot's,
-which rows are known and which are probes, which directions count and how much noise there is, is
-drawn for each. Pilot and truth are drawn alike. The truth is that of the whole source.
+A source is a file NAME.npz with `vectors` (rows, dimensions), `labels`, the classes numbered from
+zero, rows of one class together and at least two of each, and a `recipe`, which says where they are
+from (`python -m experiments sources` gathers them). Random geometry knows no alphabets, families,
+styles or hubs; real classes do. A source has thousands of classes, so that each gives many
+problems: which classes are the pilot's, which rows are known and which are probes, which directions
+count and how much noise there is, is drawn for each. Pilot and truth are drawn alike. The truth is
+that of the whole source.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,6 +70,9 @@ class Source:
         """Read a file of vectors and labels."""
         with np.load(path, allow_pickle=False) as members:
             vectors, labels = members["vectors"].astype(np.float32), members["labels"]
+            recipe = json.loads(str(members["recipe"]))
+        if recipe.get("held_out"):
+            raise ParameterError(f"{path.name} is held out: nothing may be learned from it.")
         steps = np.diff(labels)
         if len(labels) != len(vectors) or labels[0] != 0 or not np.isin(steps, (0, 1)).all():
             raise ParameterError(f"{path.name} does not have its rows class by class from zero.")
@@ -167,6 +172,8 @@ class View:
 
 def draw_size(number: int, sources: Sequence[Source]) -> Size:
     """Return what the problems of a group have in common."""
+    if not sources:
+        raise ParameterError("there are no sources to draw from; name more, or other SET_ASIDE.")
     rng = np.random.default_rng([number, 82])
     source = sources[rng.integers(len(sources))]
     n_rows = np.arange(2, source.counts.max() + 1)

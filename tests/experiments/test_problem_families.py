@@ -54,6 +54,7 @@ def test_families_have_what_marks_them():
             one.population == "sparse" and one.n_dims >= 30 and one.density < 0.31
         ),
         "plain": lambda one: one.n_dims <= 15 and one.gallery_rows == one.class_spread == 0,
+        "binary": lambda one: one.population == "binary" and one.n_dims >= 24,
         "tree": lambda one: len(one.branching) == 3 and one.population == "clustered",
         "manifold": lambda one: 2 <= one.latent_dims < one.n_dims,
         "topics": lambda one: one.score == "likelihood",

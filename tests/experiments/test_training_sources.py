@@ -1,5 +1,6 @@
 """Problems of real classes: their truth, what is drawn, and the pilots they give."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -33,8 +34,9 @@ def size_of(source, n_classes=15, members=15, known=1, per_class=2):
     return sources.Size(source, n_classes, members, known, per_class)
 
 
-def write(path, vectors, labels):
-    np.savez(path, vectors=np.asarray(vectors, np.float16), labels=np.asarray(labels, np.int32))
+def write(path, vectors, labels, recipe="{}"):
+    vectors, labels = np.asarray(vectors, np.float16), np.asarray(labels, np.int32)
+    np.savez(path, vectors=vectors, labels=labels, recipe=recipe)
 
 
 # -- truth and pilots -------------------------------------------------------------------------------
@@ -298,6 +300,21 @@ def test_files_that_are_no_sources_are_refused(tmp_path, vectors, labels, reason
     write(tmp_path / "one.npz", vectors, labels)
     with pytest.raises(ParameterError, match=reason):
         sources.read_sources(tmp_path)
+
+
+def test_sources_that_are_held_out_are_refused(tmp_path):
+    for held_out in (False, True):
+        recipe = json.dumps({"held_out": held_out})
+        write(tmp_path / "one.npz", np.eye(4), [0, 0, 1, 1], recipe)
+        if not held_out:
+            assert len(sources.read_sources(tmp_path)) == 1
+    with pytest.raises(ParameterError, match="held out"):
+        sources.read_sources(tmp_path)
+
+
+def test_without_sources_there_is_no_size():
+    with pytest.raises(ParameterError, match="no sources to draw from"):
+        sources.draw_size(1, ())
 
 
 def test_an_empty_folder_is_refused(tmp_path):
