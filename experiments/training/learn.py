@@ -27,6 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ MOST_PER_CLASS = 60
 PLAIN_SHARE = 0.35
 # Fresh classes and probes behind a truth, for pilots of up to so many classes.
 TRUTH = {128: (8192, 4096), 1000: (16384, 8192), 4000: (32768, 8192)}
+READERS = 8  # threads that read groups
 CALIBRATED = 96  # groups that errors are calibrated on, and no network learns from
 CALIBRATED_SEED = 10**7  # their numbers begin here
 JUDGED_SEED = 10**8  # and here those of problems that networks are judged by
@@ -358,8 +360,12 @@ def _read_numbered(
     kinds = [kind(int(path.stem.removeprefix(f"{purpose}_"))) for path in paths]
     wished = {"laws": OF_LAWS, "sources": share, "geometry": 1 - OF_LAWS - share}
     shown = [(path, wished[own] / kinds.count(own)) for path, own in zip(paths, kinds, strict=True)]
-    groups = [network.Group.read(path, device) for path, part in shown if part > 0]
-    return groups, [part for _, part in shown if part > 0]
+    shown = [(path, part) for path, part in shown if part > 0]
+    with ThreadPoolExecutor(READERS) as pool:
+        groups = list(
+            pool.map(lambda path: network.Group.read(path, device), [p for p, _ in shown])
+        )
+    return groups, [part for _, part in shown]
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -431,6 +437,7 @@ def train(
     n_steps: int = STEPS,
     share: float = OF_SOURCES,
     name: str = NETWORK,
+    seconds: float = math.inf,
 ) -> None:
     """Train a network on what was generated; goes on where it was stopped."""
     torch = torch_module()
@@ -446,7 +453,8 @@ def train(
         print(json.dumps(numbers), flush=True)
 
     save = folder / f"{name}.pt"
-    network.train(groups, seed=SEED, n_steps=n_steps, save=save, shares=parts, judge=shown)
+    options = {"save": save, "shares": parts, "seconds": seconds, "judge": shown}
+    network.train(groups, seed=SEED, n_steps=n_steps, **options)
 
 
 def calibrate(
@@ -525,20 +533,21 @@ def pack(
     *,
     marks: dict[str, str] | None = None,
     share: float = OF_SOURCES,
-    n_steps: int = STEPS,
     name: str = NETWORK,
 ) -> Path:
     """Write the file that the default method reads; `marks` are those of the sources."""
     place = torch_module().device(device)
-    weights = network.weights(network.load(folder / f"{name}.pt", place))
+    save = folder / f"{name}.pt"
+    weights = network.weights(network.load(save, place))
     together = calibrate(folder, device, share, name)
     errors = {name: value.astype(np.float32) for name, value in together.items()}
     origin = {
         "commit": commit,
         "code": code_mark(),
         **settings(),
+        "groups": len(list(folder.glob("train_*.pt"))),
         "share_of_sources": share,
-        "steps": n_steps,
+        "steps": torch_module().load(save, map_location="cpu", weights_only=True)["step"],
         "sources": marks or {},
         "set_aside": list(sources.SET_ASIDE),
         "torch": torch_module().__version__,
@@ -578,6 +587,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sources", type=Path, help="folder of real classes")
     parser.add_argument("--share-of-sources", type=float, default=OF_SOURCES)
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of training at most")
     parser.add_argument("--network", default=NETWORK, help="name of the network's state")
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=Path, default=SHIPPED)
@@ -590,12 +600,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.task == "generate":
         of_real = () if real is None else sources.read_sources(real)
         share_out = (folder, device, options.part, options.parts, of_real)
-        generate(*share_out)
         generate_judged(*share_out)
+        generate(*share_out)
     if options.task == "all":
         generate_all(folder, device, real, options.parts)
     if options.task in ("all", "train"):
-        train(folder, device, n_steps, share, name)
+        train(folder, device, n_steps, share, name, options.seconds)
     if options.task in ("all", "judge"):
         judge(folder, device, name)
     if options.task == "calibrate":
@@ -603,7 +613,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print({label: np.round(value, 3).tolist() for label, value in together.items()})
     if options.task in ("all", "pack"):
         marks = {} if real is None else sources.marks(real)
-        learned = {"marks": marks, "share": share, "n_steps": n_steps, "name": name}
+        learned = {"marks": marks, "share": share, "name": name}
         pack(folder, options.out, device, options.commit, **learned)
 
 

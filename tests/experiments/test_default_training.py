@@ -795,6 +795,21 @@ def test_training_goes_on_where_it_stopped(group, tmp_path, quick):
         assert torch.equal(value, again.state_dict()[name])
 
 
+def test_training_ends_in_time_and_its_rate_falls_by_time(group, tmp_path, quick, monkeypatch):
+    clock = iter(range(100_000))
+    monkeypatch.setattr(network.time, "perf_counter", lambda: float(next(clock)))
+    save = tmp_path / "state.pt"
+    network.train([group], seed=1, n_steps=10**6, save=save, seconds=40, every=1e9)
+    state = torch.load(save, weights_only=True)
+    # The clock moves on by one second a step, and by one more before the first.
+    assert (state["step"], state["elapsed"]) == (39, 40)
+    rate = network.RATE * 0.5 * (1 + np.cos(np.pi * 39 / 40))
+    assert state["optimiser"]["param_groups"][0]["lr"] == pytest.approx(rate)
+    # Time that was used before a stop counts.
+    network.train([group], seed=1, n_steps=10**6, save=save, seconds=50, every=1e9)
+    assert torch.load(save, weights_only=True)["step"] in (48, 49)
+
+
 # -- judging and calibrating ------------------------------------------------------------------------
 
 
