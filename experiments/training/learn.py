@@ -283,6 +283,11 @@ def wanted(folder: Path, share: float = OF_SOURCES) -> Iterator[tuple[Path, int]
                 yield folder / f"{name}_{number:06d}.pt", first + number
 
 
+def learned_from(folder: Path, share: float) -> list[Path]:
+    """Return the files of the groups that a network learns from."""
+    return [path for path, number in wanted(folder, share) if number < CALIBRATED_SEED]
+
+
 def generate(
     folder: Path,
     device: str,
@@ -514,7 +519,7 @@ def code_mark(root: Path | None = None) -> str:
 def settings() -> dict[str, Any]:
     """Return the constants that say what is learned from, and how long."""
     return {
-        "groups": GROUPS,
+        "groups": len(learned_from(Path(), OF_SOURCES)),
         "classes": list(SIZES),
         "classes_of_laws": list(laws.SIZES),
         "calibrated": CALIBRATED,
@@ -545,7 +550,7 @@ def pack(
         "commit": commit,
         "code": code_mark(),
         **settings(),
-        "groups": len(list(folder.glob("train_*.pt"))),
+        "groups": sum(path.exists() for path in learned_from(folder, share)),
         "share_of_sources": share,
         "steps": torch_module().load(save, map_location="cpu", weights_only=True)["step"],
         "sources": marks or {},
