@@ -19,7 +19,6 @@ from headcount.support import validation
 POPULATIONS = ("normal", "uniform", "heavy_tailed", "clustered")
 NOISES = ("normal", "uniform", "heavy_tailed")
 HUBS = ("normal", "log-normal", "exponential")  # laws of what classes add to their scores
-BINARY = "binary"  # a population and a family: each coordinate is one of two values, as in codes
 SPARSE = "sparse"  # a population, a noise and a family: few coordinates count, as words do
 SCORES = ("euclidean", "squared", "log", "cosine", "dot")
 SPECTRA = ("flat", "power", "few")
@@ -27,24 +26,24 @@ SPECTRA = ("flat", "power", "few")
 # How often each family is drawn. Plain populations come most often, since all others build on
 # them; what marks the others also occurs in every family, less often and less strongly.
 SHARES = {
-    "normal": 0.11,
+    "normal": 0.13,
     "uniform": 0.09,
     "heavy_tailed": 0.09,
     "clustered": 0.11,
-    "parts": 0.11,
+    "parts": 0.12,
     "templates": 0.10,
     "twins": 0.07,
     "hubs": 0.08,
     "spoiled": 0.08,
     "mixed": 0.06,
     SPARSE: 0.07,
-    BINARY: 0.03,
 }
 TRAINING = tuple(SHARES)
 PLAIN = "plain"  # drawn only by name, but not held out: as the simulations of paper 001
 HELD_OUT = ("tree", "manifold", "topics")
 FAMILIES = (*TRAINING, PLAIN, *HELD_OUT)
 NEARLY_PERFECT = 0.2
+BINARY = 0.25  # share of codes that have two letters and many places
 MODERATE_TARGETS, MODERATE_SHARE = (0.2, 0.99), 0.3
 UNEVEN = ((0.3, 0.05, 0.6), (0.1, 0.6, 1.5))  # how often, and between what: moderately, or much
 
@@ -317,6 +316,8 @@ def _character(rng: np.random.Generator, family: str, chosen: dict[str, Any]) ->
             "skew": _sometimes(rng, 0.6, 0.2, 1.2),
             "n_dims": max(chosen["n_dims"], 4),
         }
+        if rng.random() < BINARY:
+            character |= {"n_parts": int(rng.integers(12, 25)), "n_letters": 2}
     return character | _marks(rng, family, chosen)
 
 
@@ -330,9 +331,6 @@ def _marks(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> dic
     if family == "hubs":
         spread = round(float(rng.uniform(0.1, 0.8)), 4)
         return {"hub_spread": spread, "hub_law": str(rng.choice(HUBS))}
-    if family == BINARY:
-        # Fewer places would give many classes the same code.
-        return {"population": BINARY, "n_dims": round(_log_uniform(rng, 24, 120))}
     if family == "spoiled":
         return {"impossible_share": round(_log_uniform(rng, 0.02, 0.5), 4)}
     if family == SPARSE:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.problems.families import BINARY, SPARSE, Problem
+from experiments.problems.families import SPARSE, Problem
 from headcount.errors import MissingExtraError
 
 HIDDEN = 32  # units of the random map that bends a manifold
@@ -265,7 +265,7 @@ def bent(bend: tuple[Any, ...], latent: Any) -> Any:
 
 
 def law(draws: Draws, n: int, name: str, tail: Any) -> Any:
-    """Draw coordinates of mean square one: normal, uniform, two values, few, or Student's.
+    """Draw coordinates of mean square one: normal, uniform, few that count, or Student's.
 
     The last by Bailey's polar method (Math. Comp. 62, 1994), exact for any degrees of freedom.
     """
@@ -274,8 +274,6 @@ def law(draws: Draws, n: int, name: str, tail: Any) -> Any:
     if name == "uniform":
         return (2 * draws.uniform(n) - 1) * math.sqrt(3)
     torch = torch_module()
-    if name == BINARY:
-        return torch.where(draws.uniform(n) < 0.5, -1.0, 1.0)
     if name == SPARSE:
         chosen = draws.uniform(n) < draws.column("density")
         large = draws.normal(n).abs() * chosen / draws.column("density").sqrt()
