@@ -18,6 +18,7 @@ from headcount.support import validation
 
 POPULATIONS = ("normal", "uniform", "heavy_tailed", "clustered")
 NOISES = ("normal", "uniform", "heavy_tailed")
+HUBS = ("normal", "log-normal", "exponential")  # laws of what classes add to their scores
 SPARSE = "sparse"  # a population, a noise and a family: few coordinates count, as words do
 SCORES = ("euclidean", "squared", "log", "cosine", "dot")
 SPECTRA = ("flat", "power", "few")
@@ -42,6 +43,7 @@ PLAIN = "plain"  # drawn only by name, but not held out: as the simulations of p
 HELD_OUT = ("tree", "manifold", "topics")
 FAMILIES = (*TRAINING, PLAIN, *HELD_OUT)
 NEARLY_PERFECT = 0.2
+BINARY = 0.25  # share of codes that have two letters and many places
 MODERATE_TARGETS, MODERATE_SHARE = (0.2, 0.99), 0.3
 UNEVEN = ((0.3, 0.05, 0.6), (0.1, 0.6, 1.5))  # how often, and between what: moderately, or much
 
@@ -85,9 +87,10 @@ class Problem:
         mean counts, and their noise relative to that of probes.
     score, evening
         The score; for dot products, how far class vectors are brought to one length.
-    hub_spread, hub_skewed, score_noise
-        A bias of each class, normal or skewed, and noise of each single score, in units of the
-        spread of scores between classes (less than that where there is little noise).
+    hub_spread, hub_law, score_noise
+        A bias of each class, normal or skewed (a few classes beat many probes), and noise of each
+        single score, in units of the spread of scores between classes (less than that where there
+        is little noise).
     impossible_share, impossible_kind
         Share of probes that are of another class than they say ("mislabelled"; that class is a
         fresh one, as in an endless population the set asked about hardly ever holds it) or are
@@ -133,7 +136,7 @@ class Problem:
     score: str = "euclidean"
     evening: float = 1.0
     hub_spread: float = 0.0
-    hub_skewed: bool = False
+    hub_law: str = "normal"
     score_noise: float = 0.0
     impossible_share: float = 0.0
     impossible_kind: str = "mislabelled"
@@ -284,7 +287,7 @@ def _scores(rng: np.random.Generator) -> dict[str, Any]:
         "score": str(rng.choice(SCORES, p=(0.35, 0.2, 0.15, 0.2, 0.1))),
         "evening": 1.0 - _sometimes(rng, 0.5, 0.0, 0.1),
         "hub_spread": _sometimes(rng, 0.15, 0.02, 0.3),
-        "hub_skewed": bool(rng.random() < 0.3),
+        "hub_law": HUBS[int(rng.random() < 0.3)],
         "score_noise": _sometimes(rng, 0.15, 0.02, 0.3),
         "quantum": round(_log_uniform(rng, 3e-4, 1e-2), 5) if rng.random() < 0.05 else 0.0,
         "row_spread": _sometimes(rng, 0.2, 0.05, 0.5),
@@ -313,6 +316,8 @@ def _character(rng: np.random.Generator, family: str, chosen: dict[str, Any]) ->
             "skew": _sometimes(rng, 0.6, 0.2, 1.2),
             "n_dims": max(chosen["n_dims"], 4),
         }
+        if rng.random() < BINARY:
+            character |= {"n_parts": int(rng.integers(12, 25)), "n_letters": 2}
     return character | _marks(rng, family, chosen)
 
 
@@ -320,9 +325,12 @@ def _marks(rng: np.random.Generator, family: str, chosen: dict[str, Any]) -> dic
     if family == "templates":
         return {"gallery_rows": int(rng.integers(1, 6))}
     if family == "twins":
-        return {"twin_share": round(float(rng.uniform(0.1, 1.0)), 4)}
+        share = round(float(rng.uniform(0.1, 1.0)), 4)
+        # So many places that a pilot shows hardly a relative, but many times its classes do.
+        return {"twin_share": share, "n_twins": round(_log_uniform(rng, 50, 12_000))}
     if family == "hubs":
-        return {"hub_spread": round(float(rng.uniform(0.1, 0.8)), 4)}
+        spread = round(float(rng.uniform(0.1, 0.8)), 4)
+        return {"hub_spread": spread, "hub_law": str(rng.choice(HUBS))}
     if family == "spoiled":
         return {"impossible_share": round(_log_uniform(rng, 0.02, 0.5), 4)}
     if family == SPARSE:

@@ -141,9 +141,12 @@ def _bias(draws: Draws, n: int) -> Any:
     bias = torch.zeros(len(draws.problems), n, 1, device=draws.device)
     if biased:
         subset = draws.some(biased)
-        normal = subset.normal(n, 1)
-        skewed = torch.exp(normal) - 1.6487  # mean of the first
-        own = torch.where(subset.column("hub_skewed") > 0, skewed / 2.1612, normal)
+        own = subset.normal(n, 1)
+        for name, rows in subset.kinds("hub_law"):
+            if name == "log-normal":
+                own[rows] = (torch.exp(own[rows]) - 1.6487) / 2.1612  # mean and spread
+            elif name == "exponential":
+                own[rows] = -torch.special.log_ndtr(own[rows]) - 1
         bias[biased] = subset.column("hub_spread") * own
     return bias
 

@@ -56,16 +56,20 @@ def gather(scores: Any, labels: Any, per_class: int, n_members: int) -> Batch:
     return Batch(*(torch.cat(pieces) for pieces in zip(*parts, strict=True)))
 
 
-def gather_losses(losses: Any, n_classes: int) -> Batch:
-    """Return the features of problems without scores, (B, N) losses of as many classes."""
+def gather_losses(losses: Any, censored: Any, n_classes: int) -> Batch:
+    """Return the features of problems without scores, (B, N) losses of as many classes.
+
+    Those of `censored` probes are only known from below.
+    """
     torch = torch_module()
     n_probes = losses.shape[1]
-    fit = fit_losses(losses, None, n_classes, n_probes)
+    fit = fit_losses(losses, None, n_classes, n_probes, censored)
     sizes = (n_classes, n_probes, n_probes, n_probes)
     curve = (fit.base, fit.errors, fit.mu, fit.log_tau)
-    whole = whole_features(torch, fit.observed, curve, sizes, False)
+    cut = censored.double()
+    whole = whole_features(torch, fit.observed, curve, cut.mean(dim=1), sizes, False)
     lost = losses.double()
-    from_losses = loss_features(torch, lost, torch.zeros_like(lost), n_classes, False)
+    from_losses = loss_features(torch, lost, torch.zeros_like(lost), cut, n_classes, False)
     probes = torch.nn.functional.pad(from_losses, (0, N_FEATURES - N_LOSSES))
     return Batch(probes[:, :, None], whole, fit.base, fit.errors)
 
@@ -81,8 +85,8 @@ def _gathered(
     fit = fit_losses(losses, ties, n_classes, n_members)
     sizes = (n_classes, n_members, n_members, n_probes)
     curve = (fit.base, fit.errors, fit.mu, fit.log_tau)
-    whole = whole_features(torch, fit.observed, curve, sizes, True)
-    counts = losses.to(scores.dtype), ties.to(scores.dtype)
+    whole = whole_features(torch, fit.observed, curve, torch.zeros_like(fit.mu), sizes, True)
+    counts = [values.to(scores.dtype) for values in (losses, ties, torch.zeros_like(losses))]
     from_losses = loss_features(torch, *counts, n_classes, True)
     best = impostors(torch, scores, labels)
     from_scores, sums = score_features(torch, scores, best, labels)

@@ -17,6 +17,7 @@ from experiments.problems.worlds import torch_module
 from headcount.estimators.auto.features import N_OBSERVED, class_counts, within_reach
 from headcount.estimators.bent_normal import LESS, NOTHING
 from headcount.estimators.probit_normal import ProbitNormal
+from headcount.estimators.shared import likelihood as likelihoods
 from headcount.estimators.shared.bending import (
     bend,
     bending_top,
@@ -28,7 +29,7 @@ from headcount.estimators.shared.bending import (
 STEP, REACH = 0.0125, 9.0
 STARTS = (np.linspace(-3.0, 8.5, 31), np.linspace(-1.6, 1.2, 12))
 NEWTON_STEPS = 12
-AT_ONCE = 64  # problems bent together
+AT_ONCE = 128  # problems bent together
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Fit:
     errors: Any
 
 
-def fit_losses(losses: Any, ties: Any, n_classes: int, n_members: int) -> Fit:
+def fit_losses(losses: Any, ties: Any, n_classes: int, n_members: int, censored: Any = None) -> Fit:
     """Fit the base to several problems, as `BentNormal` does to one.
 
     Parameters
@@ -55,18 +56,27 @@ def fit_losses(losses: Any, ties: Any, n_classes: int, n_members: int) -> Fit:
         Those of one class next to each other, of each class as many; without ties None.
     n_classes, n_members : int
         Classes, and how many of these have probes.
+    censored : tensor (B, N), bool, optional
+        Which losses are only known from below; without ties.
     """
     torch = torch_module()
     rows = torch.tensor(loss_rows(n_classes - 1), device=losses.device)
-    shares = _shares(losses, ties, rows, n_classes)
-    table = _Table(shares, rows, n_members, losses.shape[1])
+    if censored is None:
+        shares, bounds, possible = _shares(losses, ties, rows, n_classes), rows[:0], 1.0
+    else:
+        known, cut = (_counted(losses, which, rows) for which in (~censored, censored))
+        used = (cut > 0).any(dim=0)
+        shares, bounds = torch.cat([known, cut[:, used]], dim=1), rows[used]
+        possible = 1.0 - 0.5 * censored.double()[..., None]
+    table = _Table(shares, rows, bounds, n_members, losses.shape[1])
     point = table.minimise()
     counts = class_counts(n_classes)
     draws = np.minimum(counts[:N_OBSERVED], n_classes)
-    observed = accuracies(losses, ties, n_classes - 1, draws).mean(dim=1)
+    # Of probes known only from below the middle of what they leave possible.
+    observed = (possible * accuracies(losses, ties, n_classes - 1, draws)).mean(dim=1)
     worth = independent_probes(losses, ties, n_members)
     parts = zip(point.split(AT_ONCE), shares.split(AT_ONCE), worth.split(AT_ONCE), strict=True)
-    fitted = [_bent(*part, rows, losses.shape[1], counts, n_classes) for part in parts]
+    fitted = [_bent(*part, rows, bounds, losses.shape[1], counts, n_classes) for part in parts]
     base, errors = (torch.cat(curves) for curves in zip(*fitted, strict=True))
     return Fit(point[:, 0], point[:, 1], observed, base, errors)
 
@@ -87,7 +97,14 @@ def independent_probes(losses: Any, ties: Any, n_members: int) -> Any:
 
 
 def _bent(
-    point: Any, shares: Any, worth: Any, rows: Any, n_probes: int, counts: Any, n_classes: int
+    point: Any,
+    shares: Any,
+    worth: Any,
+    rows: Any,
+    bounds: Any,
+    n_probes: int,
+    counts: Any,
+    n_classes: int,
 ) -> tuple[Any, Any]:
     """Return curves and errors of the bent laws."""
     torch = torch_module()
@@ -99,13 +116,21 @@ def _bent(
     log_mass = rows[:, None] * log_p[:, None] + (n - rows)[:, None] * log_u[:, None]
     likelihood = torch.exp(power[..., None] * (log_mass - _peak(rows, n)[:, None]))
     right = torch.exp(n * log_u)[:, None]
-    likelihood = torch.cat([likelihood, right, -torch.expm1(n * log_u)[:, None]], dim=1)
+    wrong = -torch.expm1(n * log_u)[:, None]
+    likelihood = torch.cat([likelihood, _at_least(bounds, n, log_p), right, wrong], dim=1)
     half = torch.full((len(mu), 2), 0.5 / n_probes, dtype=shares.dtype, device=shares.device)
     top = torch.full_like(mu, bending_top(n_classes))
     bent = bend(torch, likelihood, torch.cat([shares, half], 1), y, mu, tau, top, worth)
     draws = torch.tensor(counts - 1, device=y.device)
     powers = torch.exp(draws[:, None] * log_u[:, None])
     return within_reach(*curve_errors(torch, bent, powers))
+
+
+def _at_least(bounds: Any, n: Any, log_p: Any) -> Any:
+    """Return the chance of at least so many losses (..., bounds, nodes); torch has no such one."""
+    places = log_p.exp().cpu().numpy()
+    chances = likelihoods.at_least(bounds.cpu().numpy(), int(n), places)
+    return torch_module().tensor(chances, device=log_p.device)
 
 
 def _peak(rows: Any, n: Any) -> Any:
@@ -126,19 +151,27 @@ def _probit_spread(rows: Any, n: Any) -> Any:
 def _shares(losses: Any, ties: Any, rows: Any, n_classes: int) -> Any:
     """Return the share of probes in each row; ties are spread evenly."""
     torch = torch_module()
-    if ties is not None:
-        weight = 1.0 / ((ties.double() + 1) * losses.shape[1])
-        steps = torch.zeros(len(losses), n_classes + 1, dtype=rows.dtype, device=losses.device)
-        steps.scatter_add_(1, losses, weight)
-        steps.scatter_add_(1, losses + ties + 1, -weight)
-        shares = steps.cumsum(dim=1)[:, :n_classes].clamp(min=0)
-        lost = torch.arange(n_classes, device=losses.device).expand_as(shares)
-    else:
-        lost = losses
-        shares = torch.full(losses.shape, 1 / losses.shape[1], dtype=rows.dtype, device=rows.device)
+    if ties is None:
+        return _counted(losses, torch.ones_like(losses), rows)
+    weight = 1.0 / ((ties.double() + 1) * losses.shape[1])
+    steps = torch.zeros(len(losses), n_classes + 1, dtype=rows.dtype, device=losses.device)
+    steps.scatter_add_(1, losses, weight)
+    steps.scatter_add_(1, losses + ties + 1, -weight)
+    shares = steps.cumsum(dim=1)[:, :n_classes].clamp(min=0)
+    return _spread(torch.arange(n_classes, device=losses.device).expand_as(shares), shares, rows)
+
+
+def _counted(losses: Any, which: Any, rows: Any) -> Any:
+    """Return the share that some of the probes have in each row."""
+    return _spread(losses, which.double() / losses.shape[1], rows)
+
+
+def _spread(lost: Any, shares: Any, rows: Any) -> Any:
+    """Share each number of losses between the rows next to it, so that means stay."""
+    torch = torch_module()
     above = torch.searchsorted(rows, lost.double().contiguous()).clamp(1, len(rows) - 1)
     part = (lost - rows[above - 1]) / (rows[above] - rows[above - 1])
-    out = torch.zeros(len(losses), len(rows), dtype=rows.dtype, device=rows.device)
+    out = torch.zeros(len(lost), len(rows), dtype=rows.dtype, device=rows.device)
     out.scatter_add_(1, above, shares * part)
     return out.scatter_add_(1, above - 1, shares * (1 - part))
 
@@ -146,7 +179,7 @@ def _shares(losses: Any, ties: Any, rows: Any, n_classes: int) -> Any:
 class _Table:
     """Likelihood of every number of losses at nodes of y = Phi^-1(U), and what follows."""
 
-    def __init__(self, shares: Any, rows: Any, n_members: int, n_probes: int) -> None:
+    def __init__(self, shares: Any, rows: Any, bounds: Any, n_members: int, n_probes: int) -> None:
         torch = torch_module()
         n = rows[-1]
         half = round(REACH / STEP)
@@ -157,7 +190,9 @@ class _Table:
         likelihood = torch.exp(power[:, None] * (log_mass - _peak(rows, n)[:, None]))
         # Half a probe that is right among all classes, and half a probe that is not.
         right = torch.exp(n * log_u)
-        self.matrix = torch.cat([likelihood, right[None], 1 - right[None]])
+        self.matrix = torch.cat(
+            [likelihood, _at_least(bounds, n, log_p), right[None], 1 - right[None]]
+        )
         halves = torch.full((len(shares), 2), 0.5 / n_probes, dtype=rows.dtype, device=rows.device)
         self.weights = torch.cat([shares, halves], dim=1)
         self.edges = torch.cat([self.nodes, self.nodes[-1:] + STEP]) - STEP / 2

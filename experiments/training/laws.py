@@ -4,7 +4,7 @@ What a network learns from scores it learns on random geometry (`experiments.pro
 alone it must know how laws of U may look at all, among ten classes or ten million: heavy or light
 tails, mixtures, probes that are never beaten, or blind ones that score like any rival. A law is
 held as many equally likely values of y = Phi^-1(U), shifted so that the pilot's accuracy is the one
-drawn.
+drawn. The probes of some groups are known only as far as lists that were cut tell.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_VALUES = 4096
+CUT, DEPTHS = 0.25, (1, 200)  # how often lists are cut, and after how many entries
 SIZES = (10, 10**7)  # classes of a pilot
 PROBES = (50, 8000)
 HALVINGS = 40
@@ -33,6 +34,15 @@ def sizes(number: int) -> tuple[int, int]:
     rng = np.random.default_rng([number, 79])
     n_classes, n_probes = (round(math.exp(rng.uniform(*np.log(ends)))) for ends in (SIZES, PROBES))
     return n_classes, n_probes
+
+
+def depth(number: int) -> int | None:
+    """Return after how many entries the lists of a group are cut, or None."""
+    rng = np.random.default_rng([number, 81])
+    if rng.random() >= CUT:
+        return None
+    entries = round(math.exp(rng.uniform(*np.log(DEPTHS))))
+    return min(entries, sizes(number)[0] - 1)
 
 
 def draw_law(rng: np.random.Generator, n_classes: int) -> Floats:
@@ -111,12 +121,15 @@ class Draw:
         Of each pilot.
     losses : ndarray (problems, probes)
         What was measured.
+    censored : ndarray of bool (problems, probes)
+        Which of these are only known from below.
     own, laws : ndarray (problems, probes), (problems, values)
         y of the probes, and equally likely values of y under each law.
     """
 
     n_classes: int
     losses: Ints
+    censored: NDArray[np.bool_]
     own: Floats
     laws: Floats
 
@@ -130,4 +143,8 @@ def draw_group(number: int, count: int) -> Draw:
         laws.append(draw_law(rng, n_classes))
         own.append(rng.choice(laws[-1], n_probes))
         losses.append(rng.binomial(n_classes - 1, ndtr(-own[-1])))
-    return Draw(n_classes, np.array(losses), np.array(own), np.array(laws))
+    lost, entries = np.array(losses), depth(number)
+    # Whose class is not in the list has at least as many losses as that has entries.
+    censored = np.zeros(lost.shape, np.bool_) if entries is None else lost >= entries
+    known = np.where(censored, entries or 0, lost)
+    return Draw(n_classes, known, censored, np.array(own), np.array(laws))

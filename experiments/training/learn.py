@@ -1,16 +1,19 @@
 """The network of the default method, from nothing to the file that is shipped.
 
-    python -m experiments training all FOLDER --commit "$(git rev-parse HEAD)"
+    python -m experiments training all FOLDER --sources SOURCES --commit "$(git rev-parse HEAD)"
 
 makes random problems in FOLDER, trains one network on them, calibrates the spread of its errors on
-others, and writes the weights. Everything follows from this module's constants and the code, so
-the file names the commit; whatever was done before a stop is not done again. The steps can be
-called one by one: `generate` (several processes may share it, by `--part` and `--parts`), `train`,
-`calibrate`, `judge` and `pack`. One GPU takes twenty minutes. No real data are used, nor the
-families in `experiments.problems.problems.HELD_OUT`, which only judge.
+others, and writes the weights. Everything follows from this module's constants, the code and the
+sources, so the file names the commit and marks each source; whatever was done before a stop is not
+done again. The steps can be called one by one: `generate` (several processes may share it, by
+`--part` and `--parts`), `train`, `calibrate`, `judge` and `pack`. One GPU takes twenty minutes.
+Families in `experiments.problems.problems.HELD_OUT` only judge.
 
-Three of four groups of problems are random geometry (`experiments.problems`), with scores; the
-fourth are random laws of U (`experiments.training.laws`), without, for pilots of any size.
+Groups of problems are of three kinds: random geometry (`experiments.problems`) and real classes
+(`experiments.training.sources`), both with scores; and random laws of U
+(`experiments.training.laws`), without, for pilots of any size. Several networks may learn from
+what was generated once, each with its own share of real classes (`--share-of-sources`,
+`--network NAME`). Without any the sources are not needed.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +40,7 @@ from experiments.problems import problems
 from experiments.problems import scores as scoring
 from experiments.problems.families import PLAIN, Problem
 from experiments.problems.worlds import torch_module
-from experiments.training import features, laws, network
+from experiments.training import features, laws, network, sources
 from headcount.estimators.auto.features import RATIOS, class_counts
 from headcount.estimators.auto.network import FILE, ORIGIN
 
@@ -49,11 +53,14 @@ SOURCES = (
     "src/headcount/estimators/auto/features.py",
     "src/headcount/estimators/auto/network.py",
     "src/headcount/estimators/bent_normal.py",
+    "src/headcount/estimators/probit_normal.py",
     "src/headcount/estimators/shared/bending.py",
+    "src/headcount/estimators/shared/likelihood.py",
 )
 
-GROUPS = 1600  # of problems to learn from
-EVERY = 4  # of so many groups one is of laws
+GROUPS = 1800  # of problems to learn from
+KINDS = ("geometry", "sources", "geometry", "laws")  # of groups, in turn
+OF_LAWS, OF_SOURCES = 0.25, 0.25  # shares of what is learned from
 GROUP, GROUP_OF_MANY, MANY = 128, 32, 900  # problems made together; fewer of many classes
 SIZES = (10, 4000)  # classes of a pilot
 MOST_PROBES = 6000  # of a pilot
@@ -61,10 +68,12 @@ MOST_PER_CLASS = 60
 PLAIN_SHARE = 0.35
 # Fresh classes and probes behind a truth, for pilots of up to so many classes.
 TRUTH = {128: (8192, 4096), 1000: (16384, 8192), 4000: (32768, 8192)}
+READERS = 8  # threads that read groups
 CALIBRATED = 96  # groups that errors are calibrated on, and no network learns from
 CALIBRATED_SEED = 10**7  # their numbers begin here
 JUDGED_SEED = 10**8  # and here those of problems that networks are judged by
 STEPS = 15_000
+NETWORK = "state"  # name of the file that holds a network in training
 SEED = 0
 LEVELS = (0.9, 0.99)  # shares of errors that spread and tails are set by
 FREEDOMS = (3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0, 50.0)  # degrees of freedom tried
@@ -77,15 +86,16 @@ PAPER = (
     (10, 0.6, "normal", "normal"),
     (10, 0.9, "uniform", "normal"),
 )
-JUDGED = (*(f"valid{i}" for i in range(8)), *problems.HELD_OUT, "paper100", "paper500")
+REAL = tuple(f"real{i}" for i in range(4))  # of sources that are set aside
+JUDGED = (*(f"valid{i}" for i in range(8)), *problems.HELD_OUT, "paper100", "paper500", *REAL)
 
 
 # -- problems --------------------------------------------------------------------------------------
 
 
-def of_laws(number: int) -> bool:
-    """Return whether a group is one of laws."""
-    return number % EVERY == EVERY - 1
+def kind(number: int) -> str:
+    """Return what a group is of: random geometry, real classes or laws."""
+    return KINDS[number % len(KINDS)]
 
 
 def sizes(number: int) -> tuple[int, int, int]:
@@ -127,7 +137,8 @@ def paper(n_classes: int, repeats: int, per_class: int = 10) -> list[Problem]:
     settings = []
     for setting, (n_dims, sigma2, classes, points) in enumerate(PAPER):
         for repeat in range(repeats):
-            seed = JUDGED_SEED * 1000 + 1000 * setting + repeat
+            # Past the seeds of other judged problems, and none of two sizes the same.
+            seed = (JUDGED_SEED + n_classes) * 1000 + 100 * setting + repeat
             plain = problems.draw(
                 seed, family=PLAIN, n_classes=n_classes, probes_per_class=per_class
             )
@@ -192,11 +203,28 @@ def make_laws(draw: laws.Draw, device: str) -> dict[str, Any]:
     counts = class_counts(draw.n_classes)
     truth = np.array([laws.accuracies(law, counts) for law in draw.laws])
     chances = np.exp(log_ndtr(draw.own)[..., None] * (counts - 1)).astype(np.float16)
-    batch = features.gather_losses(torch.tensor(draw.losses, device=device), draw.n_classes)
-    known = np.ones(len(counts), np.bool_)
+    known = [torch.tensor(values, device=device) for values in (draw.losses, draw.censored)]
+    batch = features.gather_losses(*known, draw.n_classes)
+    every = np.ones(len(counts), np.bool_)
     return _group(
-        batch, torch.tensor(chances, device=device)[:, :, None], torch.tensor(truth), known
+        batch, torch.tensor(chances, device=device)[:, :, None], torch.tensor(truth), every
     )
+
+
+def make_sources(
+    size: sources.Size, number: int, count: int, device: str, **options: int
+) -> dict[str, Any]:
+    """Return features and truths of problems of real classes."""
+    torch = torch_module()
+    real = sources.realise_group(number, size, count, device, **options)
+    counts = class_counts(size.n_classes)
+    asked = np.minimum(counts, real[0].n_classes)
+    truth = torch.stack([realised.accuracies(asked) for realised in real])
+    chances = torch.stack([realised.chances(asked).half() for realised in real])
+    scores = torch.stack([realised.scores for realised in real])
+    batch = features.gather(scores, real[0].labels, size.per_class, size.members)
+    chances = chances.reshape(count, size.members, size.per_class, len(RATIOS))
+    return _group(batch, chances, truth, counts <= real[0].n_classes)
 
 
 def _group(batch: features.Batch, chances: Any, truth: Any, known: Any) -> dict[str, Any]:
@@ -222,53 +250,98 @@ def _chances(losses: Any, ties: Any, n_rivals: int, counts: Any) -> Any:
 # -- files of problems -----------------------------------------------------------------------------
 
 
-def numbered(number: int, count: int, device: str) -> dict[str, Any]:
+def numbered(
+    number: int, count: int, device: str, of_real: Sequence[sources.Source] = ()
+) -> dict[str, Any]:
     """Make a group by its number, of at most `count` problems."""
-    if of_laws(number):
+    if kind(number) == "laws":
         return make_laws(laws.draw_group(number, count), device)
+    if kind(number) == "sources":
+        return make_real(number, count, device, of_real)
     n_classes, _, members = sizes(number)
-    few = count if n_classes <= MANY else min(count, GROUP_OF_MANY)
-    return make_group(draw_group(number, few), members, device)
+    return make_group(draw_group(number, _fewer(count, n_classes)), members, device)
 
 
-def wanted(folder: Path) -> Iterator[tuple[Path, int]]:
+def make_real(
+    number: int, count: int, device: str, of_real: Sequence[sources.Source]
+) -> dict[str, Any]:
+    """Make a group of real classes, of sources that its number allows."""
+    allowed = sources.to_learn_from if number < CALIBRATED_SEED else sources.set_aside
+    size = sources.draw_size(number, allowed(of_real))
+    return make_sources(size, number, _fewer(count, size.n_classes), device)
+
+
+def _fewer(count: int, n_classes: int) -> int:
+    return count if n_classes <= MANY else min(count, GROUP_OF_MANY)
+
+
+def wanted(folder: Path, share: float = OF_SOURCES) -> Iterator[tuple[Path, int]]:
     """Yield the files of all numbered groups: those to calibrate on first."""
-    for number in range(CALIBRATED):
-        yield folder / f"calibrate_{number:06d}.pt", CALIBRATED_SEED + number
-    for number in range(GROUPS):
-        yield folder / f"train_{number:06d}.pt", number
+    for name, first, count in (("calibrate", CALIBRATED_SEED, CALIBRATED), ("train", 0, GROUPS)):
+        for number in range(count):
+            if share > 0 or kind(number) != "sources":
+                yield folder / f"{name}_{number:06d}.pt", first + number
 
 
-def generate(folder: Path, device: str, part: int, parts: int, count: int = GROUP) -> int:
+def learned_from(folder: Path, share: float) -> list[Path]:
+    """Return the files of the groups that a network learns from."""
+    return [path for path, number in wanted(folder, share) if number < CALIBRATED_SEED]
+
+
+def generate(
+    folder: Path,
+    device: str,
+    part: int,
+    parts: int,
+    of_real: Sequence[sources.Source] = (),
+    count: int = GROUP,
+) -> int:
     """Make this part of the groups that are not there; return how many it made."""
     folder.mkdir(parents=True, exist_ok=True)
     begun, made = time.perf_counter(), 0
-    for path, number in itertools.islice(wanted(folder), part, None, parts):
+    share = OF_SOURCES if of_real else 0.0
+    for path, number in itertools.islice(wanted(folder, share), part, None, parts):
         if not path.exists():
-            _write(numbered(number, count, device), path)
+            _write(numbered(number, count, device, of_real), path)
             made += 1
             if made in (1, 10) or made % 50 == 0:
                 print(f"part {part}: {made} after {time.perf_counter() - begun:.0f} s", flush=True)
     return made
 
 
-def generate_judged(folder: Path, device: str, count: int = GROUP) -> None:
-    """Make what networks are judged by: fresh training problems, held-out families, paper 001."""
+def generate_judged(
+    folder: Path,
+    device: str,
+    part: int,
+    parts: int,
+    of_real: Sequence[sources.Source] = (),
+    count: int = GROUP,
+) -> None:
+    """Make this part of what networks are judged by.
+
+    Fresh training problems, held-out families, paper 001, and sources that are set aside.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for place, name in enumerate(JUDGED):
+    for place, name in itertools.islice(enumerate(JUDGED), part, None, parts):
         path = folder / f"judge_{name}.pt"
-        if path.exists():
-            continue
-        if name.startswith("paper"):
-            n_classes = int(name.removeprefix("paper"))
-            few = max(1, count // (12 if n_classes == 100 else 24))
-            batch, members = paper(n_classes, few), n_classes
-        else:
-            family = name if name in problems.HELD_OUT else None
-            number = JUDGED_SEED + place
-            batch, members = draw_group(number, min(count, 64), family), sizes(number)[2]
-        group = make_group(batch, members, device, truth_probes=16384 if count == GROUP else None)
-        _write(group, path)
+        if not path.exists() and (of_real or name not in REAL):
+            _write(_judged(name, JUDGED_SEED + place, device, of_real, count), path)
+
+
+def _judged(
+    name: str, number: int, device: str, of_real: Sequence[sources.Source], count: int
+) -> dict[str, Any]:
+    few = min(count, 64)
+    if name in REAL:
+        return make_real(number, few, device, of_real)
+    if name.startswith("paper"):
+        n_classes = int(name.removeprefix("paper"))
+        few = max(1, count // (12 if n_classes == 100 else 24))
+        batch, members = paper(n_classes, few), n_classes
+    else:
+        family = name if name in problems.HELD_OUT else None
+        batch, members = draw_group(number, few, family), sizes(number)[2]
+    return make_group(batch, members, device, truth_probes=16384 if count == GROUP else None)
 
 
 def _write(group: dict[str, Any], path: Path) -> None:
@@ -277,11 +350,27 @@ def _write(group: dict[str, Any], path: Path) -> None:
     path.with_suffix(".part").replace(path)
 
 
-def _read(folder: Path, kind: str, device: Any) -> dict[str, network.Group]:
+def _read(folder: Path, purpose: str, device: Any) -> dict[str, network.Group]:
     return {
-        path.stem.removeprefix(f"{kind}_"): network.Group.read(path, device)
-        for path in sorted(folder.glob(f"{kind}_*.pt"))
+        path.stem.removeprefix(f"{purpose}_"): network.Group.read(path, device)
+        for path in sorted(folder.glob(f"{purpose}_*.pt"))
     }
+
+
+def _read_numbered(
+    folder: Path, purpose: str, device: Any, share: float
+) -> tuple[list[network.Group], list[float]]:
+    """Return groups with a share of real classes, and how much of each is to be shown."""
+    paths = sorted(folder.glob(f"{purpose}_*.pt"))
+    kinds = [kind(int(path.stem.removeprefix(f"{purpose}_"))) for path in paths]
+    wished = {"laws": OF_LAWS, "sources": share, "geometry": 1 - OF_LAWS - share}
+    shown = [(path, wished[own] / kinds.count(own)) for path, own in zip(paths, kinds, strict=True)]
+    shown = [(path, part) for path, part in shown if part > 0]
+    with ThreadPoolExecutor(READERS) as pool:
+        groups = list(
+            pool.map(lambda path: network.Group.read(path, device), [p for p, _ in shown])
+        )
+    return groups, [part for _, part in shown]
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -333,48 +422,58 @@ def _forecasts(net: Any, group: network.Group) -> tuple[Any, Any, Any]:
     return tuple(torch.cat(piece).double() for piece in zip(*pieces, strict=True))  # type: ignore[return-value]
 
 
-def judge(folder: Path, device: str) -> dict[str, Any]:
+def judge(folder: Path, device: str, name: str = NETWORK) -> dict[str, Any]:
     """Print and return what the network is worth on the problems that judge it."""
     place = torch_module().device(device)
-    net = network.load(folder / "state.pt", place)
+    net = network.load(folder / f"{name}.pt", place)
     rows = judge_network(net, _read(folder, "judge", place))
     rounded = {name: {k: round(v, 4) for k, v in row.items()} for name, row in rows.items()}
-    for name, row in rounded.items():
-        print(name, json.dumps(row), flush=True)
+    for problem, row in rounded.items():
+        print(problem, json.dumps(row), flush=True)
     return rounded
 
 
 # -- training and calibrating ----------------------------------------------------------------------
 
 
-def train(folder: Path, device: str, n_steps: int = STEPS) -> None:
-    """Train the network on what was generated; goes on where it was stopped."""
+def train(
+    folder: Path,
+    device: str,
+    n_steps: int = STEPS,
+    share: float = OF_SOURCES,
+    name: str = NETWORK,
+    seconds: float = math.inf,
+) -> None:
+    """Train a network on what was generated; goes on where it was stopped."""
     torch = torch_module()
     torch.backends.cuda.matmul.allow_tf32 = True
     place = torch.device(device)
-    groups = list(_read(folder, "train", place).values())
+    groups, parts = _read_numbered(folder, "train", place, share)
     print(f"{len(groups)} groups, {sum(len(g.base) for g in groups)} problems", flush=True)
     judged = _read(folder, "judge", place)
 
     def shown(net: Any) -> None:
         rows = judge_network(net, judged)
-        print(
-            json.dumps({n: [round(r["full"], 4), round(r["covered"], 2)] for n, r in rows.items()})
-        )
+        numbers = {n: [round(r["full"], 4), round(r["covered"], 2)] for n, r in rows.items()}
+        print(json.dumps(numbers), flush=True)
 
-    network.train(groups, seed=SEED, n_steps=n_steps, save=folder / "state.pt", judge=shown)
+    save = folder / f"{name}.pt"
+    options = {"save": save, "shares": parts, "seconds": seconds, "judge": shown}
+    network.train(groups, seed=SEED, n_steps=n_steps, **options)
 
 
-def calibrate(folder: Path, device: str) -> dict[str, Any]:
+def calibrate(
+    folder: Path, device: str, share: float = OF_SOURCES, name: str = NETWORK
+) -> dict[str, Any]:
     """Return how errors go together along the curve, in units of the spreads that are stated.
 
     `factor` times independent numbers of Student's law with so many degrees of `freedom`, divided
     by one chi for the whole curve, are errors that hold as large shares of the truths as they say.
     """
     place = torch_module().device(device)
-    net = network.load(folder / "state.pt", place)
+    net = network.load(folder / f"{name}.pt", place)
     ratios = []
-    for group in _read(folder, "calibrate", place).values():
+    for group in _read_numbered(folder, "calibrate", place, share)[0]:
         forecast, log_spread, _ = _forecasts(net, group)
         gap = network.smoothed_logit(group.truth.double()) - forecast
         ratio = (gap / log_spread.exp()).cpu().numpy()
@@ -420,24 +519,42 @@ def code_mark(root: Path | None = None) -> str:
 def settings() -> dict[str, Any]:
     """Return the constants that say what is learned from, and how long."""
     return {
-        "groups": GROUPS,
+        "groups": len(learned_from(Path(), OF_SOURCES)),
         "classes": list(SIZES),
         "classes_of_laws": list(laws.SIZES),
         "calibrated": CALIBRATED,
+        "share_of_laws": OF_LAWS,
+        "share_of_sources": OF_SOURCES,
         "steps": STEPS,
         "seed": SEED,
     }
 
 
-def pack(folder: Path, out: Path, device: str, commit: str) -> Path:
-    """Write the file that the default method reads."""
+def pack(
+    folder: Path,
+    out: Path,
+    device: str,
+    commit: str,
+    *,
+    marks: dict[str, str] | None = None,
+    share: float = OF_SOURCES,
+    name: str = NETWORK,
+) -> Path:
+    """Write the file that the default method reads; `marks` are those of the sources."""
     place = torch_module().device(device)
-    weights = network.weights(network.load(folder / "state.pt", place))
-    errors = {name: value.astype(np.float32) for name, value in calibrate(folder, device).items()}
+    save = folder / f"{name}.pt"
+    weights = network.weights(network.load(save, place))
+    together = calibrate(folder, device, share, name)
+    errors = {name: value.astype(np.float32) for name, value in together.items()}
     origin = {
         "commit": commit,
         "code": code_mark(),
         **settings(),
+        "groups": sum(path.exists() for path in learned_from(folder, share)),
+        "share_of_sources": share,
+        "steps": torch_module().load(save, map_location="cpu", weights_only=True)["step"],
+        "sources": marks or {},
+        "set_aside": list(sources.SET_ASIDE),
         "torch": torch_module().__version__,
         "device": torch_module().cuda.get_device_name() if place.type == "cuda" else place.type,
     }
@@ -449,16 +566,14 @@ def pack(folder: Path, out: Path, device: str, commit: str) -> Path:
     return out / FILE
 
 
-def everything(folder: Path, out: Path, device: str, commit: str, parts: int) -> None:
-    """Make the problems in several processes, train, judge, and write the weights."""
+def generate_all(folder: Path, device: str, of_real: Path | None, parts: int) -> None:
+    """Make the problems in several processes."""
     command = [sys.executable, "-m", "experiments.training.learn", "generate", str(folder)]
     command += ["--device", device, "--parts", str(parts)]
+    command += [] if of_real is None else ["--sources", str(of_real)]
     workers = [subprocess.Popen([*command, "--part", str(part)], cwd=ROOT) for part in range(parts)]
     if any(worker.wait() for worker in workers):
         raise SystemExit("a process that made problems failed; its error is above.")
-    train(folder, device)
-    judge(folder, device)
-    pack(folder, out, device, commit)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -473,27 +588,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--part", type=int, default=0)
-    parser.add_argument("--parts", type=int, default=6)
+    parser.add_argument("--parts", type=int, default=8)
+    parser.add_argument("--sources", type=Path, help="folder of real classes")
+    parser.add_argument("--share-of-sources", type=float, default=OF_SOURCES)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="of training at most")
+    parser.add_argument("--network", default=NETWORK, help="name of the network's state")
     parser.add_argument("--commit", default="")
     parser.add_argument("--out", type=Path, default=SHIPPED)
     options = parser.parse_args(arguments)
-    folder, device = options.folder, options.device
+    folder, device, share = options.folder, options.device, options.share_of_sources
+    name, n_steps = options.network, options.steps
+    if share > 0 and options.sources is None and options.task in ("all", "generate", "pack"):
+        parser.error("name the folder of real classes with --sources, or --share-of-sources 0.")
+    real = options.sources if share > 0 else None
+    if options.task == "generate":
+        of_real = () if real is None else sources.read_sources(real)
+        share_out = (folder, device, options.part, options.parts, of_real)
+        generate_judged(*share_out)
+        generate(*share_out)
     if options.task == "all":
-        everything(folder, options.out, device, options.commit, options.parts)
-    elif options.task == "generate":
-        generate(folder, device, options.part, options.parts)
-        if options.part == 0:
-            generate_judged(folder, device)
-    elif options.task == "train":
-        train(folder, device)
-    elif options.task == "calibrate":
-        print(
-            {name: np.round(value, 3).tolist() for name, value in calibrate(folder, device).items()}
-        )
-    elif options.task == "judge":
-        judge(folder, device)
-    else:
-        pack(folder, options.out, device, options.commit)
+        generate_all(folder, device, real, options.parts)
+    if options.task in ("all", "train"):
+        train(folder, device, n_steps, share, name, options.seconds)
+    if options.task in ("all", "judge"):
+        judge(folder, device, name)
+    if options.task == "calibrate":
+        together = calibrate(folder, device, share, name)
+        print({label: np.round(value, 3).tolist() for label, value in together.items()})
+    if options.task in ("all", "pack"):
+        marks = {} if real is None else sources.marks(real)
+        learned = {"marks": marks, "share": share, "name": name}
+        pack(folder, options.out, device, options.commit, **learned)
 
 
 if __name__ == "__main__":

@@ -184,21 +184,29 @@ def standards(groups: Sequence[Group]) -> dict[str, Any]:
     return values_by_name
 
 
-def steps(groups: Sequence[Group], rng: np.random.Generator) -> Iterator[list[Shown]]:
-    """Yield, without end, groups and rows of them that are shown together."""
+def steps(
+    groups: Sequence[Group], rng: np.random.Generator, shares: Sequence[float] | None = None
+) -> Iterator[list[Shown]]:
+    """Yield, without end, groups and rows of them that are shown together.
+
+    In each round all problems of the groups with the largest share are shown, and as many of the
+    others as theirs are less.
+    """
+    chances = np.ones(len(groups)) if shares is None else np.array(shares) / max(shares)
     while True:
         chunks: list[tuple[int, slice]] = []
         for number, group in enumerate(groups):
             size = max(1, min(len(group.base), PROBES_A_STEP // (2 * group.n_probes)))
             offset = int(rng.integers(size))
             edges = [0, *range(offset, len(group.base), size), len(group.base)]
-            chunks += [(number, slice(a, b)) for a, b in pairwise(edges) if b > a]
+            rows = [slice(a, b) for a, b in pairwise(edges) if b > a]
+            chunks += [(number, row) for row in rows if rng.random() < chances[number]]
         batch: list[Shown] = []
         total = 0
         for place in rng.permutation(len(chunks)):
-            number, rows = chunks[place]
-            batch.append((groups[number], rows))
-            total += groups[number].n_probes * (rows.stop - rows.start)
+            number, row = chunks[place]
+            batch.append((groups[number], row))
+            total += groups[number].n_probes * (row.stop - row.start)
             if total >= PROBES_A_STEP:
                 yield batch
                 batch, total = [], 0
@@ -270,6 +278,8 @@ def train(
     seed: int,
     n_steps: int,
     save: Path,
+    shares: Sequence[float] | None = None,
+    seconds: float = math.inf,
     rate: float = RATE,
     judge: Any = None,
     every: float = 60.0,
@@ -286,6 +296,10 @@ def train(
         Number of steps.
     save : Path
         Where to keep the state; goes on from there if it exists.
+    shares : sequence of float, optional
+        How much of each group is shown; by default alike.
+    seconds : float
+        How long training may take: the learning rate falls by time where steps would take longer.
     rate : float
         Largest learning rate.
     judge : callable, optional
@@ -297,23 +311,23 @@ def train(
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     means = standards([groups[i] for i in rng.permutation(len(groups))[:200]])
-    run = _Run(means, groups[0].base.device, rate, n_steps)
+    run = _Run(means, groups[0].base.device, rate, n_steps, seconds)
     if save.exists():
         run.load(save)
         rng = np.random.default_rng([seed, run.step])
-    begun = saved = time.perf_counter()
-    errors = []
-    for batch in steps(groups, rng):
-        if run.step >= n_steps:
+    begun, saved, errors = time.perf_counter() - run.elapsed, time.perf_counter(), []
+    for batch in steps(groups, rng, shares):
+        if run.done >= 1:
             break
         errors.append(run.learn(batch, (rng.random(len(batch)) < WITHOUT_SCORES).tolist()))
         now = time.perf_counter()
+        run.elapsed = now - begun
         if now - saved > every:
             saved = now
             run.keep(save)
             recent = float(torch.cat(errors).mean())
             errors = []
-            print(f"step {run.step}/{n_steps} {now - begun:.0f} s {recent:.4f}", flush=True)
+            print(f"step {run.step}/{n_steps} {run.elapsed:.0f} s {recent:.4f}", flush=True)
             if judge is not None:
                 judge(run.average)
     run.keep(save)
@@ -332,7 +346,9 @@ def load(path: Path, device: Any) -> Any:
 class _Run:
     """A network in training, the average of its weights, and how far it has come."""
 
-    def __init__(self, means: dict[str, Any], device: Any, rate: float, n_steps: int) -> None:
+    def __init__(
+        self, means: dict[str, Any], device: Any, rate: float, n_steps: int, seconds: float
+    ) -> None:
         torch = torch_module()
         self.device = device
         self.net = make_network(means).to(self.device)
@@ -343,12 +359,18 @@ class _Run:
             self.net.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.99)
         )
         self.step, self.n_steps = 0, n_steps
+        self.elapsed, self.seconds = 0.0, seconds
+
+    @property
+    def done(self) -> float:
+        """Share of the training that is done, by steps or by time."""
+        return max(self.step / self.n_steps, self.elapsed / self.seconds)
 
     def learn(self, batch: Sequence[Shown], bare: Sequence[bool]) -> Any:
         """Take one step and return the errors before it."""
         torch = torch_module()
-        done = min(1.0, self.step / self.n_steps)
-        slow = min(1.0, (self.step + 1) / WARM) * 0.5 * (1 + math.cos(math.pi * done))
+        falling = 0.5 * (1 + math.cos(math.pi * min(1.0, self.done)))
+        slow = min(1.0, (self.step + 1) / WARM) * falling
         for group_options in self.optimiser.param_groups:
             group_options["lr"] = self.rate * max(slow, 1e-3)
         on_gpu = self.device.type == "cuda"
@@ -373,6 +395,7 @@ class _Run:
             "average": self.average.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "step": self.step,
+            "elapsed": self.elapsed,
         }
         torch_module().save(state, path.with_suffix(".part"))
         path.with_suffix(".part").replace(path)
@@ -383,7 +406,7 @@ class _Run:
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.step = state["step"]
+        self.step, self.elapsed = state["step"], state["elapsed"]
 
 
 def weights(net: Any) -> dict[str, Any]:

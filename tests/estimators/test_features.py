@@ -61,7 +61,7 @@ def test_features_of_a_probe_by_hand():
     beaten = (scores[:, labels[row]] > scores[np.arange(len(labels)), labels])[others].mean()
     expected = [
         np.log((losses + 0.5) / (n - losses + 0.5)), np.log1p(losses), float(losses == 0), 0.0,
-        np.log(40), 1.0,
+        0.0, np.log(40), 1.0,
         tame(z_true), *z[np.array(RANKS) - 1], *np.quantile(z, written.LEVELS),
         tame(skew(z)), tame(kurtosis(z)), *gaps, *units,
         column.mean(), column.std(), np.log(beaten * n + 0.5),
@@ -101,7 +101,7 @@ def test_features_of_the_whole_by_hand():
     assert n_effective < 34
     expected = [
         *logit(observed), *((observed - fitted) * np.sqrt(n_effective)), *curve, *np.log(errors),
-        base.base_.mu_, np.log(base.base_.tau_), np.log(40), np.log(n_effective),
+        base.base_.mu_, np.log(base.base_.tau_), 0.0, np.log(40), np.log(n_effective),
         np.log(len(labels)), np.log(len(labels) / 35), 0.0,
     ]  # fmt: skip
     assert len(features.whole) == len(expected) == N_GLOBALS
@@ -111,12 +111,30 @@ def test_features_of_the_whole_by_hand():
 
 
 def test_sizes_of_a_pilot_with_scores_and_of_one_without_labels(pilot):
-    sizes = [np.log(40), np.log(40), np.log(120), np.log(3), 1]
+    sizes = [0, np.log(40), np.log(40), np.log(120), np.log(3), 1]
     np.testing.assert_allclose(gathered(pilot).whole[-N_SIZES:], sizes)
     bare = gathered(Pilot.from_losses(pilot.losses, 40))
     np.testing.assert_allclose(
-        bare.whole[-N_SIZES:], [np.log(40), np.log(120), np.log(120), 0, 0], atol=1e-12
+        bare.whole[-N_SIZES:], [0, np.log(40), np.log(120), np.log(120), 0, 0], atol=1e-12
     )
+
+
+def test_features_of_probes_known_only_from_below():
+    rng = np.random.default_rng(1)
+    whole = rng.binomial(39, rng.beta(0.5, 5, 80))
+    cut = whole >= 4
+    listed = Pilot.from_losses(np.minimum(whole, 4), 40, censored=cut)
+    features = gathered(listed)
+    assert 10 < cut.sum() < 70
+    np.testing.assert_array_equal(features.probes[:, 4], cut)
+    np.testing.assert_allclose(features.probes[:, 1], np.log1p(np.minimum(whole, 4)))
+    assert features.whole[-N_SIZES] == pytest.approx(cut.mean())
+    # The middle of what lists leave possible, as the observed curve has it.
+    middle = written.observed_curve(listed, np.array([5.0, 10.0, 20.0, 40.0]))
+    np.testing.assert_allclose(middle, observe(listed).accuracy([5, 10, 20, 40]), atol=1e-12)
+    # Lists that hold everything are no lists that were cut.
+    full = gathered(Pilot.from_losses(whole, 40, censored=np.zeros(80, bool)))
+    np.testing.assert_array_equal(full.probes, gathered(Pilot.from_losses(whole, 40)).probes)
 
 
 def test_counts_are_two_at_least_and_logits_within_reach():
@@ -165,7 +183,7 @@ def test_impostors_all_alike_give_finite_features():
 # -- the same in torch ------------------------------------------------------------------------------
 
 
-def all_features(xp, scores, labels, losses, ties, observed, base, errors, point):
+def all_features(xp, scores, labels, losses, ties, cut, observed, base, errors, point):
     """All that is written for both, from arrays of one module."""
     n_classes = scores.shape[-1]
     best = written.impostors(xp, scores, labels)
@@ -173,10 +191,12 @@ def all_features(xp, scores, labels, losses, ties, observed, base, errors, point
     sizes = (n_classes, 7.5, n_classes - 1, len(labels))
     return [
         best,
-        written.loss_features(xp, losses, ties, n_classes, True),
+        written.loss_features(xp, losses, ties, cut, n_classes, True),
         middle,
         written.rival_features(xp, sums, labels),
-        written.whole_features(xp, observed, (base, errors, *point), sizes, True),
+        written.whole_features(
+            xp, observed, (base, errors, *point), cut.mean(axis=-1), sizes, True
+        ),
     ]
 
 
@@ -195,7 +215,8 @@ def test_numpy_and_torch_see_the_same(n_classes, per_class):
     ties = (scores == true).sum(axis=2) - 1.0
     observed, base = rng.random((3, 4)), rng.normal(size=(3, 10))
     errors, point = rng.uniform(0.01, 2, (3, 10)), rng.normal(size=(2, 3))
-    arrays = (scores, labels, losses, ties, observed, base, errors)
+    cut = rng.integers(0, 2, losses.shape).astype(float)
+    arrays = (scores, labels, losses, ties, cut, observed, base, errors)
     expected = all_features(np, *arrays, point)
     doubles = all_features(torch, *map(torch.tensor, arrays), torch.tensor(point))
     for double, exact in zip(doubles, expected, strict=True):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from scipy.special import expit, logit, ndtr
 
 from experiments.problems import problems
 from experiments.problems.families import PLAIN
-from experiments.training import features, fits, laws, learn
+from experiments.training import features, fits, laws, learn, sources
 from headcount import Pilot
 from headcount.estimators import BentNormal
 from headcount.estimators.auto import network as shipped
@@ -49,6 +50,12 @@ def one_thread():
 
 def gathered(pilot, **options):
     return gather(pilot, BentNormal().fit(pilot), **options)
+
+
+def gathered_losses(losses, n_classes, censored=None):
+    lost = torch.tensor(losses)
+    cut = torch.zeros_like(lost, dtype=torch.bool) if censored is None else torch.tensor(censored)
+    return features.gather_losses(lost, cut, n_classes)
 
 
 def scores_of(seed, n_classes, per_class, family=None):
@@ -127,11 +134,49 @@ def test_ties_are_spread_as_the_pilot_does(to_the_end):
 
 def test_problems_without_scores_are_gathered_as_pilots_of_counts(to_the_end):
     losses = np.random.default_rng(0).binomial(9999, np.repeat([0.0, 1e-4, 0.01, 0.4], 20))
-    batch = features.gather_losses(torch.tensor(losses[None]), 10_000)
+    batch = gathered_losses(losses[None], 10_000)
     expected = gathered(Pilot.from_losses(losses, 10_000))
     assert batch.probes.shape == (1, 80, 1, N_FEATURES)
     # Both find the normal law on nodes of their own, which among 10,000 classes are far apart.
     assert_same(batch, expected, probes=1e-12, whole=1e-3)
+
+
+@pytest.mark.parametrize(("n_classes", "depth"), [(50, 1), (50, 20), (10_000, 33), (10**7, 40)])
+def test_lists_that_were_cut_are_gathered_as_pilots_of_them(n_classes, depth, to_the_end):
+    rng = np.random.default_rng(depth)
+    lost = rng.binomial(n_classes - 1, rng.beta(0.3, 0.02 * n_classes, (3, 200)))
+    cut = lost >= depth
+    losses = np.minimum(lost, depth)
+    batch = gathered_losses(losses, n_classes, cut)
+    assert 0.02 < cut.mean() < 0.9
+    for row in range(3):
+        pilot = Pilot.from_losses(losses[row], n_classes, censored=cut[row])
+        one = features.Batch(*(getattr(batch, name)[row : row + 1] for name in PIECES))
+        assert_same(one, gathered(pilot), probes=1e-12, whole=2e-3)
+
+
+def test_some_groups_of_laws_are_lists_that_were_cut():
+    depths = [laws.depth(number) for number in range(3, 8000, 4)]
+    cut = np.array([depth for depth in depths if depth is not None])
+    assert len(cut) / 2000 == pytest.approx(0.25, abs=0.04)  # standard error 0.01
+    assert cut.min() == 1 and 190 <= cut.max() <= 200
+    sizes = [laws.sizes(number)[0] for number in range(3, 8000, 4)]
+    assert all(depth is None or depth < size for depth, size in zip(depths, sizes, strict=True))
+    # Evenly on a log scale, but for few classes: standard error 0.02.
+    assert np.mean(cut < np.sqrt(200)) == pytest.approx(0.5, abs=0.08)
+
+
+def test_lists_hold_what_is_not_cut_off(monkeypatch):
+    monkeypatch.setattr(laws, "N_VALUES", 256)
+    monkeypatch.setattr(laws, "depth", lambda number: None)
+    whole = laws.draw_group(7, 2)
+    assert not whole.censored.any()
+    monkeypatch.setattr(laws, "depth", lambda number: 3)
+    listed = laws.draw_group(7, 2)
+    assert 0 < listed.censored.mean() < 1
+    np.testing.assert_array_equal(listed.censored, whole.losses >= 3)
+    np.testing.assert_array_equal(listed.losses, np.minimum(whole.losses, 3))
+    np.testing.assert_array_equal(listed.own, whole.own)
 
 
 def test_problems_gathered_together_are_as_alone(monkeypatch, to_the_end):
@@ -148,10 +193,11 @@ def test_problems_gathered_together_are_as_alone(monkeypatch, to_the_end):
 
 
 def test_where_fits_end_moves_them_by_less_than_they_tell(draw):
-    batch = features.gather_losses(torch.tensor(draw.losses), 50)
+    batch = gathered_losses(draw.losses, 50)
     for row, losses in enumerate(draw.losses):
         pilot = gathered(Pilot.from_losses(losses, 50))
-        # Steps end where 10^-5 could be gained: some 0.0045 errors from the mode, either way.
+        # Steps end where 10^-8 could be gained, some 10^-4 errors from the mode. The rest is that
+        # both find the normal law on nodes of their own.
         gap = (batch.base[row].numpy() - pilot.base) / pilot.errors
         assert np.abs(gap).max() < 0.01
         np.testing.assert_allclose(batch.errors[row], pilot.errors, rtol=0.01)
@@ -215,8 +261,8 @@ def numbers(part):
 def test_nothing_held_out_is_learned_from():
     shown = [
         problem
-        for number in [*numbers("train")[::25], *numbers("calibrate")[::8]]
-        if not learn.of_laws(number)
+        for number in [*numbers("train")[::13], *numbers("calibrate")[::9]]
+        if learn.kind(number) == "geometry"
         for problem in learn.draw_group(number, 10)
     ]
     families = [problem.family for problem in shown]
@@ -229,7 +275,7 @@ def test_nothing_held_out_is_learned_from():
 
 def test_groups_for_learning_calibrating_and_judging_share_no_problem():
     learned, calibrated = numbers("train"), numbers("calibrate")
-    assert (len(learned), len(calibrated)) == (1600, 96)
+    assert (len(learned), len(calibrated)) == (1800, 96)
 
     def seeds(numbered):
         return [problem.seed for problem in learn.draw_group(numbered, learn.GROUP)]
@@ -237,16 +283,24 @@ def test_groups_for_learning_calibrating_and_judging_share_no_problem():
     # Seeds are counted on from a group's number: none reaches those of the next group.
     edges = (0, 1, max(learned), min(calibrated), max(calibrated))
     in_order = [seed for number in edges for seed in seeds(number)]
-    paper = [problem.seed for problem in learn.paper(30, 2)]
-    in_order += sorted({*paper, *seeds(learn.JUDGED_SEED)})
+    judged = range(learn.JUDGED_SEED, learn.JUDGED_SEED + len(learn.JUDGED))
+    in_order += [seed for number in judged for seed in seeds(number)]
+    # Those of two sizes share none either.
+    for n_classes in (100, 500):
+        in_order += [problem.seed for problem in learn.paper(n_classes, 10)]
     assert (np.diff(in_order) > 0).all()
 
 
-def test_one_group_in_four_is_of_laws():
+def test_of_four_groups_two_are_geometry_one_of_sources_and_one_of_laws():
     for part in ("train", "calibrate"):
-        kinds = [learn.of_laws(number) for number in numbers(part)]
-        assert sum(kinds) * 4 == len(kinds)
-        assert kinds[:4] == [False, False, False, True]
+        kinds = [learn.kind(number) for number in numbers(part)]
+        assert kinds[:4] == ["geometry", "sources", "geometry", "laws"]
+        assert [kinds.count(name) * 4 for name in ("geometry", "sources", "laws")] == [
+            2 * len(kinds), len(kinds), len(kinds)
+        ]  # fmt: skip
+    without = [number for _, number in learn.wanted(Path(), 0.0)]
+    assert len(without) == 3 * (1800 + 96) / 4
+    assert not any(learn.kind(number) == "sources" for number in without)
 
 
 def test_sizes_are_within_limits():
@@ -508,7 +562,7 @@ def test_problems_of_laws_have_the_truth_of_their_law(draw):
     # What was seen agrees with the truth at 50 classes: standard errors below 0.01.
     right = (draw.losses == 0).mean(axis=1)
     np.testing.assert_allclose(right, made.truth[:, 3], atol=0.035)
-    batch = features.gather_losses(torch.tensor(draw.losses), 50)
+    batch = gathered_losses(draw.losses, 50)
     for name in PIECES[1:]:
         np.testing.assert_allclose(getattr(made, name), getattr(batch, name), rtol=1e-5)
 
@@ -587,7 +641,7 @@ def test_features_are_standardised_with_sizes_spread_evenly(group):
     probes = torch.cat([group.probes.flatten(0, 2), small.probes.flatten(0, 2)]).double().numpy()
     whole = torch.cat([group.whole, small.whole]).double().numpy()
     for name, values in (("probe", probes), ("whole", whole)):
-        flag = 5 if name == "probe" else -1  # whether there are scores: kept as it is
+        flag = 6 if name == "probe" else -1  # whether there are scores: kept as it is
         mean, spread = values.mean(axis=0), np.maximum(values.std(axis=0, ddof=1), 0.05)
         mean[flag], spread[flag] = 0.0, 1.0
         np.testing.assert_allclose(means[f"{name}_mean"], mean, atol=1e-4)
@@ -614,6 +668,16 @@ def test_every_problem_is_shown_once_a_round(group, monkeypatch):
             assert all(part.stop - part.start <= 3 for _, part in batch)
             assert sum(50 * (part.stop - part.start) for _, part in batch) < 300 + 150
         assert sorted(rows) == [(5, row) for row in range(5)] + [(6, row) for row in range(6)]
+
+
+def test_groups_are_shown_by_their_shares(group, monkeypatch):
+    monkeypatch.setattr(network, "PROBES_A_STEP", 100)  # single problems
+    other = network.Group(**{**vars(group), "base": group.base[:5]})
+    shown = network.steps([group, other], np.random.default_rng(0), [0.3, 0.1])
+    sizes = [len(one.base) for _ in range(2000) for one, _ in next(shown)]
+    # Six problems a round, and a third of five: 5/3 of 23/3.
+    share = sizes.count(5) / len(sizes)
+    assert share == pytest.approx(5 / 23, abs=4 * np.sqrt(5 / 23 * 18 / 23 / len(sizes)))
 
 
 @pytest.mark.parametrize("many", [800, 10])
@@ -731,6 +795,21 @@ def test_training_goes_on_where_it_stopped(group, tmp_path, quick):
         assert torch.equal(value, again.state_dict()[name])
 
 
+def test_training_ends_in_time_and_its_rate_falls_by_time(group, tmp_path, quick, monkeypatch):
+    clock = iter(range(100_000))
+    monkeypatch.setattr(network.time, "perf_counter", lambda: float(next(clock)))
+    save = tmp_path / "state.pt"
+    network.train([group], seed=1, n_steps=10**6, save=save, seconds=40, every=1e9)
+    state = torch.load(save, weights_only=True)
+    # The clock moves on by one second a step, and by one more before the first.
+    assert (state["step"], state["elapsed"]) == (39, 40)
+    rate = network.RATE * 0.5 * (1 + np.cos(np.pi * 39 / 40))
+    assert state["optimiser"]["param_groups"][0]["lr"] == pytest.approx(rate)
+    # Time that was used before a stop counts.
+    network.train([group], seed=1, n_steps=10**6, save=save, seconds=50, every=1e9)
+    assert torch.load(save, weights_only=True)["step"] in (48, 49)
+
+
 # -- judging and calibrating ------------------------------------------------------------------------
 
 
@@ -841,7 +920,7 @@ def tiny(monkeypatch):
         "GROUPS": 4,
         "CALIBRATED": 4,
         "STEPS": 3,
-        "JUDGED": ("valid0", "tree", "paper20"),
+        "JUDGED": ("valid0", "tree", "paper20", "real0"),
         "PAPER": learn.PAPER[:1],
     }.items():
         monkeypatch.setattr(learn, name, value)
@@ -851,7 +930,16 @@ def tiny(monkeypatch):
     # Defaults of arguments were settled when the functions were defined.
     monkeypatch.setattr(learn, "generate", partial(learn.generate, count=2))
     monkeypatch.setattr(learn, "generate_judged", partial(learn.generate_judged, count=2))
-    monkeypatch.setattr(learn, "train", partial(learn.train, n_steps=3))
+    monkeypatch.setattr(sources, "SET_ASIDE", ("aside",))
+    monkeypatch.setattr(sources, "MOST_CLASSES", 16)
+
+
+def write_source(folder, name, n_classes=120, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(n_classes), rng.integers(2, 5, n_classes)).astype(np.int32)
+    vectors = rng.normal(size=(n_classes, 8))[labels] + 0.4 * rng.normal(size=(len(labels), 8))
+    folder.mkdir(exist_ok=True)
+    np.savez(folder / f"{name}.npz", vectors=vectors.astype(np.float16), labels=labels, recipe="{}")
 
 
 class InProcess:
@@ -868,12 +956,16 @@ class InProcess:
 def test_one_command_makes_the_file_that_the_default_reads(tmp_path, monkeypatch, tiny, capsys):
     monkeypatch.setattr(learn.subprocess, "Popen", InProcess)
     folder, out = tmp_path / "made", tmp_path / "out"
-    options = [str(folder), "--device", "cpu", "--out", str(out)]
+    for seed, name in enumerate(("one", "other", "aside")):
+        write_source(tmp_path / "real", name, seed=seed)
+    options = [str(folder), "--device", "cpu", "--out", str(out), "--steps", "3"]
+    options += ["--sources", str(tmp_path / "real")]
     learn.main(["all", *options, "--parts", "2", "--commit", "abc"])
     assert "paper20" in capsys.readouterr().out
     names = {"train": range(4), "calibrate": range(4)}
     expected = {f"{part}_{i:06d}.pt" for part, every in names.items() for i in every}
-    expected |= {"judge_valid0.pt", "judge_tree.pt", "judge_paper20.pt", "state.pt"}
+    expected |= {f"judge_{name}.pt" for name in ("valid0", "tree", "paper20", "real0")}
+    expected |= {"state.pt"}
     assert {path.name for path in folder.iterdir()} == expected
     # Every fourth group is of laws, which come without scores.
     kinds = [network.Group.read(folder / f"train_{i:06d}.pt", CPU).whole[0, -1] for i in range(4)]
@@ -884,6 +976,8 @@ def test_one_command_makes_the_file_that_the_default_reads(tmp_path, monkeypatch
     origin = json.loads(str(arrays.pop(shipped.ORIGIN)))
     assert (origin["commit"], origin["steps"], origin["groups"]) == ("abc", 3, 4)
     assert origin["code"] == learn.code_mark() and origin["device"] == "cpu"
+    assert origin["sources"] == sources.marks(tmp_path / "real")
+    assert (origin["set_aside"], origin["share_of_sources"]) == (["aside"], 0.25)
     assert {name: value.shape for name, value in arrays.items()} == {
         name: value.shape for name, value in shipped.weights().items()
     }
@@ -915,7 +1009,7 @@ def test_one_command_makes_the_file_that_the_default_reads(tmp_path, monkeypatch
     lost = folder / "train_000003.pt"
     lost.unlink()
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    learn.main(["generate", *options])  # the first of six parts, of which it is not
+    learn.main(["generate", *options, "--parts", "6"])  # the first, of which it is not
     assert not lost.exists()
     learn.main(["generate", *options, "--parts", "1"])
     changed = {
@@ -931,6 +1025,27 @@ def test_one_command_makes_the_file_that_the_default_reads(tmp_path, monkeypatch
             np.testing.assert_array_equal(read[name], value)
     assert not list(out.glob("*.part*"))
 
+    # Another network learns from the same problems but those of real classes.
+    options[options.index(str(out))] = str(tmp_path / "bare")
+    options = [*options[:-2], "--share-of-sources", "0", "--network", "bare"]
+    for task in ("train", "judge", "calibrate", "pack"):
+        learn.main([task, *options])
+    with np.load(tmp_path / "bare" / shipped.FILE) as read:
+        origin = json.loads(str(read[shipped.ORIGIN]))
+    assert (origin["sources"], origin["share_of_sources"]) == ({}, 0)
+    assert not torch.equal(
+        torch.load(folder / "bare.pt", weights_only=True)["net"]["last3.weight"],
+        state["net"]["last3.weight"],
+    )
+
+
+def test_only_a_network_without_real_classes_needs_no_sources(tmp_path, capsys):
+    for task in ("all", "generate", "pack"):
+        with pytest.raises(SystemExit):
+            learn.main([task, str(tmp_path / "made"), "--device", "cpu"])
+        assert "--share-of-sources 0" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
 
 def test_a_part_that_fails_stops_the_command_before_it_trains(tmp_path, monkeypatch, tiny):
     class Failing(InProcess):
@@ -944,17 +1059,17 @@ def test_a_part_that_fails_stops_the_command_before_it_trains(tmp_path, monkeypa
         raise AssertionError("trained on part of the problems")
 
     monkeypatch.setattr(learn.subprocess, "Popen", Failing)
-    monkeypatch.setattr(learn, "generate_judged", lambda folder, device: None)
     monkeypatch.setattr(learn, "train", never)
+    options = ["--device", "cpu", "--out", str(tmp_path / "out"), "--share-of-sources", "0"]
     with pytest.raises(SystemExit, match="a process that made problems failed"):
-        learn.main(["all", str(tmp_path), "--device", "cpu", "--out", str(tmp_path / "out")])
+        learn.main(["all", str(tmp_path), *options])
     assert not (tmp_path / "out").exists()
 
 
 def test_parts_share_all_groups_out(tmp_path, monkeypatch, tiny):
-    monkeypatch.setattr(learn, "numbered", lambda number, count, device: number)
+    monkeypatch.setattr(learn, "numbered", lambda number, count, device, of_real: number)
     monkeypatch.setattr(learn, "_write", lambda number, path: path.write_text(str(number)))
-    counts = [learn.generate(tmp_path, "cpu", part, 3) for part in range(3)]
+    counts = [learn.generate(tmp_path, "cpu", part, 3, ["real"]) for part in range(3)]
     assert counts == [3, 3, 2]
     made = {path.name: int(path.read_text()) for path in tmp_path.iterdir()}
     assert made == {path.name: number for path, number in learn.wanted(tmp_path)}
@@ -967,6 +1082,11 @@ def test_groups_of_many_classes_hold_fewer_problems(monkeypatch, n_classes, most
     monkeypatch.setattr(laws, "draw_group", lambda number, count: ["laws"] * count)
     monkeypatch.setattr(learn, "make_group", lambda drawn, members, device: drawn)
     monkeypatch.setattr(learn, "make_laws", lambda drawn, device: drawn)
+    monkeypatch.setattr(
+        sources, "draw_size", lambda number, real: SimpleNamespace(n_classes=n_classes)
+    )
+    monkeypatch.setattr(learn, "make_sources", lambda size, number, count, device: count)
+    assert learn.numbered(1, 128, "cpu", ()) == most
     assert learn.numbered(2, 128, "cpu") == ["scores"] * most
     assert learn.numbered(2, 8, "cpu") == ["scores"] * 8
     assert learn.numbered(3, 128, "cpu") == ["laws"] * 128
@@ -997,7 +1117,8 @@ def commit():
 def test_the_shipped_file_names_the_settings():
     origin = shipped.origin()
     assert {name: origin[name] for name in learn.settings()} == learn.settings()
-    assert set(origin) == {*learn.settings(), "commit", "code", "torch", "device"}
+    names = {"commit", "code", "torch", "device", "sources", "set_aside"}
+    assert set(origin) == {*learn.settings(), *names}
 
 
 def test_the_shipped_file_names_a_commit_before_this_one(commit):

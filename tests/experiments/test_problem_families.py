@@ -43,7 +43,7 @@ def test_held_out_families_are_drawn_only_by_name():
 
 def test_families_have_what_marks_them():
     marks = {
-        "parts": lambda one: one.n_parts > 1 and one.n_letters > 2 and one.population == "normal",
+        "parts": lambda one: one.n_parts > 1 < one.n_letters and one.population == "normal",
         "templates": lambda one: one.gallery_rows > 0,
         "twins": lambda one: one.twin_share >= 0.1,
         "hubs": lambda one: one.hub_spread >= 0.1,
@@ -61,6 +61,12 @@ def test_families_have_what_marks_them():
     for family in problems.FAMILIES:
         marked = marks.get(family, lambda one: one.population == one.family)
         assert all(marked(problems.draw(seed, family=family)) for seed in range(60)), family
+
+
+def test_a_quarter_of_codes_are_binary():
+    drawn = [problems.draw(seed, family="parts") for seed in range(400)]
+    assert np.mean([one.n_letters == 2 for one in drawn]) == pytest.approx(0.25, abs=0.09)
+    assert {one.n_parts for one in drawn if one.n_letters == 2} == set(range(12, 25))
 
 
 def test_targets_reach_from_hardly_any_right_to_hardly_any_wrong():

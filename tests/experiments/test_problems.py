@@ -309,9 +309,27 @@ def test_noise_of_scores_is_normal_and_of_the_asked_size():
 
 
 @pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("normal", stats.norm()),
+        ("log-normal", stats.lognorm(1, loc=-1.6487 / 2.1612, scale=1 / 2.1612)),
+        ("exponential", stats.expon(-1)),
+    ],
+)
+def test_hubs_are_of_the_law_that_is_asked_for(name, law):
+    draws = Draws([plain(), plain(hub_spread=0.4, hub_law=name)], "trial", CPU)
+    bias = points.draw_classes(draws, worlds.world(draws), 4000).bias[..., 0].double().numpy()
+    assert (bias[0] == 0).all()
+    assert stats.kstest(bias[1] / 0.4, law.cdf).pvalue > 1e-3
+    # Mean zero, spread one: 4,000 numbers of a law with kurtosis up to 114.
+    assert law.mean() == pytest.approx(0, abs=1e-3) and law.std() == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize(
     ("changes", "chance"),
     [
         ({"n_parts": 2, "n_letters": 10, "within": 1e-8}, 0.01),
+        ({"n_parts": 8, "n_letters": 2, "within": 1e-8}, 2.0**-8),
         ({"twin_share": 0.5, "n_twins": 20, "twin_gap": 1e-4}, 0.25 / 20),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, log_ndtr, ndtr, xlogy
+from scipy.special import log_ndtr, ndtr, xlogy
 
 from headcount.curves.favorability import Favorability
 from headcount.estimators.base import Extrapolator
@@ -19,7 +19,7 @@ from headcount.estimators.shared.bending import (
     nodes_around,
     spread_over_rows,
 )
-from headcount.estimators.shared.likelihood import effective_classes, probit_spread
+from headcount.estimators.shared.likelihood import at_least, effective_classes, probit_spread
 from headcount.pilot.pilot import Pilot
 
 Floats = NDArray[np.float64]
@@ -141,9 +141,7 @@ def _likelihood(pilot: Pilot, y: Floats) -> tuple[Floats, Floats]:
     blocks, weights = [np.exp(power[:, None] * log_mass)], [shares]
     if cut.any():
         lost = spread_over_rows(every, table.losses[cut], table.weights[cut])
-        bound = np.maximum(every[lost > 0], 1.0)[:, None]
-        chance = betainc(bound, n - bound + 1, np.exp(log_p))
-        blocks.append(np.where(every[lost > 0][:, None] == 0, 1.0, chance))
+        blocks.append(at_least(every[lost > 0], n, np.exp(log_p)))
         weights.append(lost[lost > 0])
     # Half a probe that is right among all classes, and half a probe that is not.
     blocks.append(np.vstack([np.exp(n * log_u), -np.expm1(n * log_u)]))

@@ -14,7 +14,6 @@ from headcount.estimators.auto.features import (
     Features,
     class_counts,
     gather,
-    within_reach,
 )
 from headcount.estimators.auto.laws import laws_around
 from headcount.estimators.base import Extrapolator
@@ -44,8 +43,8 @@ class Auto(Extrapolator):
     The network also says how far it expects to be off. Some hundred laws as plausible as that one
     (`laws_`) carry this to any metric.
 
-    Without scores the network works from the losses alone, which is less precise. Censored probes
-    leave the fit alone.
+    Without scores the network works from the losses alone, which is less precise, and less so
+    where some of them are only known from below (censored probes).
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ class Auto(Extrapolator):
         The fit before correction.
     laws_ : Laws
         Some hundred laws as plausible as the forecast one.
-    evidence_ : {"scores", "losses", "none"}
+    evidence_ : {"scores", "losses"}
         What the correction rests on.
     note_ : str
         What limits the forecast, in one sentence; empty where nothing does.
@@ -96,7 +95,7 @@ class Auto(Extrapolator):
         self.n_classes_ = pilot.n_classes
         law = self.base_.favorability_
         assert law is not None  # bent-normal always has one
-        self.evidence_, self.note_, self.remedy_ = "none", "", ""
+        self.note_, self.remedy_ = "", ""
         odds, spread = self._curve(pilot)
         weights = network.weights()
         favorability, self.laws_ = laws_around(
@@ -111,11 +110,6 @@ class Auto(Extrapolator):
 
     def _curve(self, pilot: Pilot) -> tuple[Floats, Floats]:
         """Return the forecast at `RATIOS` and the spread of its error, on the logit scale."""
-        if pilot.censored.any():
-            self.note_ = "some losses are only known from below, so the plain fit is used."
-            self.remedy_ = "Keep longer lists, so that the true class of each probe is in them."
-            odds, errors = within_reach(*self.base_.curve(class_counts(pilot.n_classes)))
-            return odds, network.reach(np, errors)
         features = gather(pilot, self.base_, use_scores=self.use_scores)
         share = network.smooth((COARSE[1] - features.coarseness) / (COARSE[1] - COARSE[0]))
         self.evidence_ = "scores" if features.has_scores and share > 0 else "losses"
@@ -138,6 +132,9 @@ class Auto(Extrapolator):
             self.remedy_ = (
                 "Look at ties, hubs and duplicates first; the interval may be too narrow."
             )
+        elif pilot.censored.any():
+            self.note_ = "from losses alone, some of them only known from below."
+            self.remedy_ = "Keep longer lists, so that the true class of each probe is in them."
         elif self.evidence_ == "losses" and features.has_scores:
             self.note_ = "from losses alone, as the scores are too coarse to say more."
             self.remedy_ = "Use finer scores: distances instead of votes, more digits."

@@ -37,10 +37,10 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 SPANS = (4, 8, 16, 32)  # best impostors from whose spacing a local unit is taken
 FURTHEST = 30.0  # standardised scores beyond are as good as this
 LEAST_UNIT = 1e-3  # of a local unit, in spreads: ties would make it zero
-N_LOSSES = 6  # the first features of a probe, known without scores
+N_LOSSES = 7  # the first features of a probe, known without scores
 N_AS_RIVAL = 3  # the last ones: how its class fares as a rival of other probes
 N_FEATURES = N_LOSSES + 1 + len(RANKS) + len(LEVELS) + 2 + 2 * len(SPANS) + N_AS_RIVAL
-N_SIZES = 5  # the last features of the whole: sizes, and whether there are scores
+N_SIZES = 6  # the last features of the whole: share cut, sizes, and whether there are scores
 N_GLOBALS = 2 * N_OBSERVED + 2 * len(RATIOS) + 2 + N_SIZES
 LOGIT_REACH = 9.0
 LEAST_ERROR = 1e-4  # of log odds: no pilot tells more
@@ -83,7 +83,7 @@ class Features:
 
 
 def gather(pilot: Pilot, base: BentNormal, *, use_scores: bool = True) -> Features:
-    """Return the features of a pilot without censored probes.
+    """Return the features of a pilot.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def gather(pilot: Pilot, base: BentNormal, *, use_scores: bool = True) -> Featur
     members, class_weights = _members(pilot)
     losses, ties = (count.astype(np.float64) for count in pilot.settled)
     probes = np.zeros((pilot.n_probes, N_FEATURES))
-    probes[:, :N_LOSSES] = loss_features(np, losses, ties, pilot.n_classes, has_scores)
+    cut = pilot.censored.astype(np.float64)
+    probes[:, :N_LOSSES] = loss_features(np, losses, ties, cut, pilot.n_classes, has_scores)
     coarseness = 0.0
     if has_scores:
         probes[:, N_LOSSES:], coarseness = _in_blocks(pilot)
@@ -107,7 +108,7 @@ def gather(pilot: Pilot, base: BentNormal, *, use_scores: bool = True) -> Featur
     observed = observed_curve(pilot, counts[:N_OBSERVED])
     sizes = (pilot.n_classes, effective_classes(pilot), len(class_weights), pilot.n_probes)
     fit = odds, errors, base.base_.mu_, math.log(base.base_.tau_)
-    whole = whole_features(np, observed, fit, sizes, has_scores)
+    whole = whole_features(np, observed, fit, np.asarray(pilot.weights @ cut), sizes, has_scores)
     return Features(
         probes, members, class_weights, whole, odds, errors, counts, has_scores, coarseness
     )
@@ -124,14 +125,17 @@ def within_reach(odds: Any, errors: Any) -> tuple[Any, Any]:
 
 
 def observed_curve(pilot: Pilot, counts: Floats) -> Floats:
-    """Return the observed curve at numbers of classes that need not be whole."""
+    """Return the observed curve at numbers of classes that need not be whole.
+
+    Of probes known only from below it is the middle of what they leave possible.
+    """
     table = pilot.table()
-    return np.array(
-        [
-            hypergeometric.chance_unbeaten(table.losses, table.weights, table.n_rivals, draws)
-            for draws in np.minimum(counts - 1, table.n_rivals).tolist()
-        ]
-    )
+    curve = np.zeros(len(counts))
+    for rows, share in ((~table.censored, 1.0), (table.censored, 0.5)):
+        losses, weights = table.losses[rows], share * table.weights[rows]
+        for place, draws in enumerate(np.minimum(counts - 1, table.n_rivals).tolist()):
+            curve[place] += hypergeometric.chance_unbeaten(losses, weights, table.n_rivals, draws)
+    return curve
 
 
 def _members(pilot: Pilot) -> tuple[Ints, Floats]:
@@ -165,6 +169,7 @@ def whole_features(
     xp: Any,
     observed: Any,
     fit: tuple[Any, Any, Any, Any],
+    cut: Any,
     sizes: tuple[float, float, float, float],
     has_scores: bool,
 ) -> Any:
@@ -179,6 +184,8 @@ def whole_features(
     fit : tuple
         The fitted curve at all of them on the logit scale, its errors, and mu and log tau of the
         normal law.
+    cut : array (...)
+        Share of the probes whose losses are only known from below.
     sizes : tuple
         Numbers of classes, of equally weighted classes with probes, of classes with probes, and of
         probes.
@@ -191,14 +198,19 @@ def whole_features(
     misfit = (observed - fitted) * math.sqrt(n_effective)
     counts = (n_classes, n_effective, n_probes, n_probes / n_members)
     same = base[..., 0] * 0
-    numbers = [mu, log_tau, *(math.log(count) for count in counts), float(has_scores)]
+    numbers = [mu, log_tau, cut, *(math.log(count) for count in counts), float(has_scores)]
     extra = xp.stack([same + number for number in numbers], axis=-1)
     columns = [logit(xp, observed), misfit, base, xp.log(errors), extra]
     return xp.concatenate(columns, axis=-1)
 
 
-def loss_features(xp: Any, losses: Any, ties: Any, n_classes: int, has_scores: bool) -> Any:
-    """Return what is known of each probe without scores; losses and ties as floats."""
+def loss_features(
+    xp: Any, losses: Any, ties: Any, cut: Any, n_classes: int, has_scores: bool
+) -> Any:
+    """Return what is known of each probe without scores.
+
+    Losses and ties as floats; `cut` is one where losses are only known from below, else zero.
+    """
     lost = losses + ties / 2
     same = xp.ones_like(lost)
     columns = [
@@ -206,6 +218,7 @@ def loss_features(xp: Any, losses: Any, ties: Any, n_classes: int, has_scores: b
         xp.log1p(lost),
         (lost < 0.5) * same,
         xp.log1p(ties),
+        cut,
         math.log(n_classes) * same,
         has_scores * same,
     ]

@@ -41,9 +41,9 @@ N_CELLS = 24  # in each of which the third derivative is constant
 UNIT = 0.7  # of y in which bends are measured, or tau where that is less
 RARE = 4e-4  # losses expected at the pilot's size where the law bends no more: nobody sees them
 HOPELESS = -2.0  # y below which it may not
-BENDS = (0.12, 0.5, 2.0, 8.0)  # values of sigma, each the start of the next
+BENDS = (0.12, 0.5, 2.0, 8.0, 32.0)  # values of sigma, each the start of the next
 TIGHTNESS = (0.01, 1.0)  # prior precisions of theta_1 and theta_2
-STEPS, ENOUGH = 60, 1e-5  # of Newton's method, and what steps could still gain at its end
+STEPS, ENOUGH = 60, 1e-8  # of Newton's method, and what steps could still gain at its end
 TINY = 1e-12  # of accuracies, which nothing tells from none or all
 FINEST = 0.05  # steps between numbers of losses that are told apart, as a share of them
 

@@ -104,10 +104,20 @@ def probit_spread(losses: Floats, n: int) -> Floats:
 
 
 def _censored_rows(losses: Floats, n: int, nodes: Floats) -> csr_array:
-    """Chance of at least so many losses."""
-    p = np.exp(log_ndtr(-nodes))
+    return _sparse(at_least(losses, n, np.exp(log_ndtr(-nodes))))
+
+
+def at_least(losses: Floats, n: int, p: Floats) -> Floats:
+    """Chance of at least so many losses among n rivals, each of which wins with chance p.
+
+    Examples
+    --------
+    >>> at_least(np.array([0.0, 1.0, 2.0]), 2, np.array([0.5, 0.1])).round(2).tolist()
+    [[1.0, 1.0], [0.75, 0.19], [0.25, 0.01]]
+    """
     bound = np.maximum(losses, 1)[:, None]
-    return _sparse(np.where(losses[:, None] == 0, 1.0, betainc(bound, n - bound + 1, p)))
+    chance = betainc(bound, n - bound + 1, p[..., None, :])
+    return np.where(losses[:, None] == 0, 1.0, chance)
 
 
 def _sparse(rows: Floats) -> csr_array:
