@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from experiments.sources.catalogue import HELD_OUT, Source
 from experiments.sources.gathered import Gathered, sample, without_copies
@@ -17,7 +18,8 @@ from experiments.sources.packages import Packages
 def build(name: str, source: Source, packages: Packages, path: Path) -> dict[str, Any]:
     """Gather a source, write its file and return its recipe."""
     gathered = source.gather(packages)
-    vectors, labels, removed = arrays(gathered, source, zlib.crc32(name.encode()))
+    with threadpool_limits(1):  # sums in another order would round some numbers another way
+        vectors, labels, removed = arrays(gathered, source, zlib.crc32(name.encode()))
     recipe = {
         "source": name,
         "kind": source.kind,
