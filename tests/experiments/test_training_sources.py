@@ -113,6 +113,7 @@ def test_a_sample_of_probes_gives_nearly_the_truth():
 
 def test_groups_hold_what_pilots_of_them_show(monkeypatch):
     monkeypatch.setattr(bending, "ENOUGH", 1e-13)
+    monkeypatch.setattr(bending, "STEPS", 400)
     size = size_of(made_up(n_classes=100), 20, 16)
     group = learn.make_sources(size, 5, 3, "cpu")
     assert group["known"].tolist() == [1.0] * 6 + [0.0] * 4  # 4 times 20 of 100, not 8 times

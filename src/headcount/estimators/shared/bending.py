@@ -44,6 +44,7 @@ HOPELESS = -2.0  # y below which it may not
 BENDS = (0.12, 0.5, 2.0, 8.0, 32.0)  # values of sigma, each the start of the next
 TIGHTNESS = (0.01, 1.0)  # prior precisions of theta_1 and theta_2
 STEPS, ENOUGH = 60, 1e-8  # of Newton's method, and what steps could still gain at its end
+LEAST_DAMPING, MORE, LESS = 0.02, 4.0, 0.2  # of these steps, and how fast it changes
 TINY = 1e-12  # of accuracies, which nothing tells from none or all
 FINEST = 0.05  # steps between numbers of losses that are told apart, as a share of them
 
@@ -246,19 +247,15 @@ class _Problem:
         slope = n * counted.sum(-2) - self.precision * coefficients
         return slope, information + precision
 
-    def bent(self, law: Any, chance: Any, information: Any) -> tuple[Any, Any]:
-        """Return how the slope changes, and how it would if each probe's U were known.
-
-        Newton's steps go by the first. Those by the second never overshoot by much, as they are
-        those of an EM algorithm.
-        """
+    def bent(self, law: Any, chance: Any, information: Any) -> Any:
+        """Return how the slope changes."""
         xp = self.xp
         given = (_turned(xp, self.likelihood) @ (self.shares / chance)[..., None])[..., 0]
         centred = self.columns - (law[..., None] * self.columns).sum(-2)[..., None, :]
         n = self.n_effective[..., None, None]
         known = n * (_turned(xp, law[..., None] * centred) @ centred)
         left_open = n * (_turned(xp, (law * given)[..., None] * centred) @ centred)
-        return information + known - left_open, known
+        return information + known - left_open
 
     def _seen(self, law: Any, chance: Any) -> Any:
         """Return what each row says of the columns, less their mean."""
@@ -275,21 +272,35 @@ class _Problem:
             going = (slope / _diagonal(xp, information) * slope).sum(-1) > ENOUGH
             if not bool(going.any()):
                 break
-            curve, known = self.bent(law, chance, information)
-            lifted = curve + damping[..., None, None] * known
+            lift = damping[..., None, None] * information
+            lifted = self.bent(law, chance, information) + lift
             step = xp.linalg.solve(lifted, slope[..., None])[..., 0]
             trial = coefficients + step
             trial_value, trial_law, trial_chance = self.value(trial)
-            better = going & ((slope * step).sum(-1) > 0) & (trial_value > value)
+            along = (slope * step).sum(-1)
+            better = going & (along > 0) & (trial_value > value)
+            ratio = (trial_value - value) / _promised(xp, along, step, lift)
+            # What is done waits for the others as it is.
+            damping = xp.where(going, _changed(xp, damping, better, ratio), damping)
             coefficients = xp.where(better[..., None], trial, coefficients)
             value = xp.where(better, trial_value, value)
             law = xp.where(better[..., None], trial_law, law)
             chance = xp.where(better[..., None], trial_chance, chance)
             slope, information = self.slope(coefficients, law, chance)
-            changed = xp.where(better, damping / 4, (4 * damping).clip(0.05, None))
-            # What is done waits for the others as it is.
-            damping = xp.where(going, changed * (changed > 1e-3), damping)
         return coefficients, law, value, information
+
+
+def _promised(xp: Any, along: Any, step: Any, lift: Any) -> Any:
+    """Return what a lifted step would gain if the slope went on changing as it does."""
+    gain = 0.5 * (along + (step * (lift @ step[..., None])[..., 0]).sum(-1))
+    return xp.where(gain > 0, gain, xp.ones_like(gain))
+
+
+def _changed(xp: Any, damping: Any, better: Any, ratio: Any) -> Any:
+    """Return the next damping, by the ratio of a step's gain to what it promised."""
+    factor = (1 - (2 * ratio - 1) ** 3).clip(LESS, 2.0)
+    changed = xp.where(better, damping * factor, (MORE * damping).clip(LEAST_DAMPING, None))
+    return changed * (changed > 1e-3)
 
 
 def _diagonal(xp: Any, square: Any) -> Any:
