@@ -12,8 +12,8 @@ from scipy.special import expit, logit
 from headcount import Pilot, forecast, observe
 from headcount.metrics import ACCURACY
 from headcount.uncertainty.asymptotics import metric_error
-from headcount.uncertainty.intervals import joined_quantiles, quantiles_of
 from headcount.uncertainty.measured import probe_variance
+from headcount.uncertainty.quantiles import joined_quantiles, quantiles_of
 from headcount.uncertainty.refitted import stepped, steps_between
 from interval_pilots import bare, gaussian, make_uncertainty, normal_moves
 
@@ -40,7 +40,8 @@ def by_laws():
 def test_limits_are_quantiles_over_the_laws(by_laws, metric):
     made = by_laws[metric]
     _, fitted = made._fitted
-    ks = made.uncertainty.grid[made.uncertainty.grid >= 120]
+    ks = made.uncertainty.grid
+    ks = ks[(ks >= 120) & (made.value(ks) > 1 / 180)]  # less than half a probe is taken as that
     values = fitted.laws_.values(ks.astype(float), made.metric)
     assert len(ks) > 10 and len(values) == 128
     for confidence in (0.5, 0.8, 0.9, 0.95):
@@ -89,9 +90,7 @@ def test_between_and_past_the_points_of_the_grid_moves_follow_log_k():
     reach = Z * (0.3 + part * 0.2)
     expected = stepped(logit(0.6), [-reach, reach])
     assert [logit(lower), logit(upper)] == pytest.approx(expected, rel=2e-3)
-    assert known.spread([1000, 10_000, 100_000]) == pytest.approx([0.5, 0.7, 0.9], rel=2e-3)
-    falling = make_uncertainty(moves=normal_moves([0.5, 0.3]))
-    assert falling.spread([1000, 10_000, 10**9]) == pytest.approx([0.3] * 3, rel=2e-3)
+    assert known.spread([1000, 10_000, 10**20]) == pytest.approx([0.5] * 3, rel=2e-3)
     alone = make_uncertainty(grid=np.array([100]), moves=normal_moves([0.3]), sampled=np.ones(1))
     assert alone.spread([101, 10**6]) == pytest.approx([0.3] * 2, rel=2e-3)
 

@@ -112,9 +112,11 @@ def test_limits_that_rose_are_held():
     assert (np.diff(alone[1]) > 0.01).all()
     assert np.ptp(result.interval(ks)[1]) < 0.01
     # A set is less sure than the expectation, whatever is held.
-    for k in ks[1:]:
+    for k, nothing in ((600, 0.0), (60_000, 1e-12)):
+        # At 60,000 luck is far less than what two curves differ by, and nothing but round-off.
         low, high = result.interval(k)
-        assert result.interval(k, "new_set")[0] < low and high < result.interval(k, "new_set")[1]
+        lower, upper = result.interval(k, "new_set")
+        assert lower < low + nothing and high - nothing < upper
 
 
 # -- the same whatever was asked -------------------------------------------------------------------

@@ -247,10 +247,13 @@ def test_methods_with_laws_and_without():
     empty = Backtest(200, "none", 0.5, (), grid, np.empty((0, 3)))
     plain, known = (assess(pilot, empty, method.fit(pilot)) for method in (NoChange(), Plausible()))
     assert (plain.freedom, known.freedom) == (4, 20)
-    assert plain.grid.tolist() == known.grid.tolist() == [200, 400]
+    assert plain.grid.tolist() == known.grid.tolist()
+    assert known.grid[:2].tolist() == [200, 400] and known.grid[-1] == 10**15
     value = float(observe(pilot).accuracy(200))
     expected = steps_between(logit(value), logit(value + np.linspace(-0.1, 0.1, 5)))
-    np.testing.assert_allclose(known.moves, np.column_stack([expected] * 2), atol=1e-6)
+    np.testing.assert_allclose(
+        known.moves, np.column_stack([expected] * len(known.grid)), atol=1e-6
+    )
     assert len(plain.moves) == 128
     # One factor along the curve, with nothing but sampling at K.
     assert (np.diff(plain.moves, axis=0) > 0).all()
@@ -258,7 +261,7 @@ def test_methods_with_laws_and_without():
     assert plain.spread([201, 400])[0] == pytest.approx(
         multiplier * plain.observed_error[-1], rel=0.02
     )
-    assert plain.sampled[0] == 1 and 0.5 < plain.sampled[1] < 1
+    assert plain.sampled[0] == 1 and (np.diff(plain.sampled) < 0).all()
 
 
 def test_sampling_is_no_more_than_the_whole():
@@ -266,7 +269,7 @@ def test_sampling_is_no_more_than_the_whole():
     grid = np.array([200, 400])
     halves = np.array([[0.5, 0.5], [0.51, 0.2], [0.52, 0.9]])  # grows beyond all that is stated
     tested = Backtest(200, "none", 0.5, (), grid, halves)
-    assert assess(pilot, tested, Plausible().fit(pilot)).sampled.tolist() == [1, 1]
+    assert assess(pilot, tested, Plausible().fit(pilot)).sampled.tolist()[:2] == [1, 1]
 
 
 # -- plain data and back --------------------------------------------------------------------------

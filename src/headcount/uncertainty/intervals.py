@@ -45,7 +45,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +70,13 @@ from headcount.uncertainty.measured import (
     probes_per_class,
     standard_error,
 )
+from headcount.uncertainty.quantiles import (
+    column,
+    ends_of,
+    joined_quantiles,
+    quantiles_of,
+    spread_of,
+)
 from headcount.uncertainty.refitted import (
     MODEL,
     ErrorModel,
@@ -91,84 +97,19 @@ NOUN = "forecast"
 FARTHEST = 1e4  # no move leads farther
 DIGITS = 6  # decimals of moves: less than a thousandth of the spread over a million probes
 
-SHOWN = 0.025  # the outermost quantiles that so few curves show
 LAWS_FREEDOM, REFITS_FREEDOM = 20.0, 4.0  # degrees of it beyond: what errors of both kinds had
 FREEDOM = 6  # of the jackknife, at least
-USUAL = 0.9  # the level of intervals that spreads are taken from
-N_LUCK = 200  # points of the luck of a single set
-BISECTIONS = 50
 
 LEAST_ERROR = 1e-6  # of log odds: less would ask for more probes than numbers can hold
 EDGE = 1e-15
 NOUGHT = 1e-9  # nearer to nought or one no law says anything
 INSIDE = 12  # numbers of classes up to K at which the jackknife is done
-
-
-def quantiles_of(points: Floats, levels: Any, freedom: float) -> Floats:
-    """Return quantiles over the first axis; past what so few show, as Student's law has them.
-
-    Examples
-    --------
-    >>> points = stdtrit(5.0, (np.arange(128) + 0.5) / 128)
-    >>> quantiles_of(points, [0.05, 0.5, 0.995], 5.0).round(2).tolist()
-    [-2.02, 0.0, 4.05]
-    >>> stdtrit(5.0, [0.05, 0.5, 0.995]).round(2).tolist()
-    [-2.02, 0.0, 4.03]
-    """
-    asked = np.asarray(levels, dtype=np.float64)
-    shown = np.clip(asked, SHOWN, 1 - SHOWN)
-    middle = np.quantile(points, 0.5, axis=0, method="hazen")
-    ends = np.quantile(points, shown, axis=0, method="hazen")
-    further = np.ones(len(asked))
-    outside = asked != shown
-    further[outside] = stdtrit(freedom, asked[outside]) / stdtrit(freedom, shown[outside])
-    return np.asarray(middle + _column(further, points.ndim) * (ends - middle))
-
-
-def joined_quantiles(points: Floats, luck: Floats, levels: Any, freedom: float) -> Floats:
-    """Return quantiles of points (rows) to each of which normal luck is added, (levels, columns).
-
-    Luck has its own evenly spread points, and its deviation for each column. Without any the
-    quantiles are those of `quantiles_of`.
-
-    Examples
-    --------
-    >>> points = 3 * ndtri((np.arange(128) + 0.5) / 128)[:, None]
-    >>> joined_quantiles(points, np.array([4.0]), [0.05, 0.95], 1e9).round(1).ravel().tolist()
-    [-8.2, 8.2]
-    >>> (5 * ndtri([0.05, 0.95])).round(1).tolist()
-    [-8.2, 8.2]
-    """
-    asked, n_places = np.asarray(levels, dtype=np.float64), 5 * len(points)
-    shares = (np.arange(n_places) + 0.5) / n_places  # those of the points among them
-    places = ndtri((np.arange(N_LUCK) + 0.5) / N_LUCK)
-
-    def solve(curve: Floats, deviation: float) -> Floats:
-        low, high = (np.full(len(asked), end + deviation * z) for end, z in
-                     zip(curve[[0, -1]], places[[0, -1]], strict=True))  # fmt: skip
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            share = np.interp(middle[:, None] - deviation * places, curve, shares).mean(axis=1)
-            low, high = np.where(share < asked, middle, low), np.where(share < asked, high, middle)
-        return np.asarray((low + high) / 2)
-
-    curves = quantiles_of(points, shares, freedom)
-    return np.array([solve(*each) for each in zip(curves.T, luck, strict=True)]).T
-
-
-def spread_of(moves: Floats, freedom: float) -> Floats:
-    """Return the standard deviations with which normal intervals at 90% are as wide."""
-    lower, upper = quantiles_of(moves, _ends(USUAL), freedom)
-    return np.asarray((upper - lower) / (2 * ndtri((1 + USUAL) / 2)))
+N_FAR = 12  # those past what the back-test's refits forecast, where curves are looked at
 
 
 def odds_of(values: Floats) -> Floats:
     """Return log odds; those of nought and one are taken as far off, but not without end."""
     return np.asarray(log_odds(np.clip(values, NOUGHT, 1 - NOUGHT)))
-
-
-def _column(values: Floats, ndim: int) -> Floats:
-    return values.reshape(-1, *[1] * (ndim - 1))
 
 
 @dataclass(frozen=True)
@@ -236,7 +177,7 @@ class Uncertainty:
     def spread(self, k: Any) -> Floats:
         """Return the standard deviation of log odds with which a normal interval is as wide."""
         counts = validation.class_counts(k)
-        (beyond,) = self._along(counts, self._spreads[None])
+        (beyond,) = self._along(counts, spread_of(self.moves, self.freedom)[None])
         return np.asarray(np.where(counts > self.n_classes, beyond, self._measured_error(counts)))
 
     def sampled_share(self, k: Any) -> Floats:
@@ -267,7 +208,7 @@ class Uncertainty:
         self, value: Any, k: Any, confidence: float, factor: Any = 1.0
     ) -> tuple[Floats, Floats]:
         """Return lower and upper limits of what is expected; see `quantiles`."""
-        return self._holding(value, k, self.quantiles(value, k, _ends(confidence), factor))
+        return self._holding(value, k, self.quantiles(value, k, ends_of(confidence), factor))
 
     def band(
         self,
@@ -302,7 +243,7 @@ class Uncertainty:
             return np.minimum(*lower), np.maximum(*upper)
         counts, values = validation.class_counts(k), np.asarray(value, dtype=np.float64)
         draw = self._new_set if kind == "new_set" else self._grown_set
-        ends = draw(values.ravel(), counts.ravel(), _ends(confidence), probes_per_class)
+        ends = draw(values.ravel(), counts.ravel(), ends_of(confidence), probes_per_class)
         return self._holding(value, k, ends.reshape(2, *counts.shape))
 
     def set_variance(
@@ -362,7 +303,7 @@ class Uncertainty:
         scale = float(at_pilot.std())
         known = by_probes * error * at_pilot / scale if scale > 0 else at_pilot
         start, end = log_odds(measured), log_odds(reached)
-        kept = expit(stepped(start, known)) / expit(stepped(start, at_pilot))
+        kept = expit(stepped(start, known)) / np.maximum(expit(stepped(start, at_pilot)), NOUGHT)
         among = expit(stepped(end, self._along(k, self.moves)))
         moves = steps_between(end, odds_of(among * (stays * kept + 1 - stays)))
         # The error at K, passed on to k; the part of it that no curve knows is luck.
@@ -391,7 +332,7 @@ class Uncertainty:
 
     def _moved(self, value: Floats, k: Floats, levels: Any, error: Floats, moves: Floats) -> Floats:
         """Return quantiles that go over from those of a count at K to moved estimates at 2 K."""
-        asked = _column(np.asarray(levels, dtype=np.float64), 1 + k.ndim)
+        asked = column(np.asarray(levels, dtype=np.float64), 1 + k.ndim)
         shown, past = self._shown(value), np.log2(np.clip(k / self.n_classes, 1.0, 2.0))
         # A forecast beyond what so many probes can show is no count of them.
         near = self._jeffreys(np.where(k > self.n_classes, shown, value), error, asked)
@@ -433,26 +374,14 @@ class Uncertainty:
     def _measured_error(self, k: Floats) -> Floats:
         return np.interp(np.log(k), np.log(self.inside), self.observed_error)
 
-    @cached_property
-    def _spreads(self) -> Floats:
-        return spread_of(self.moves, self.freedom)
-
     def _along(self, k: Floats, moves: Floats) -> Floats:
-        """Return moves (rows) at any k: straight in log k, past the grid ever farther as before."""
+        """Return moves (rows) at any k: straight in log k, past the grid as at its end."""
         log_k, grid = np.log(k), np.log(self.grid)
-        if len(grid) == 1:
-            return np.asarray(moves[(slice(None), *[None] * (k.ndim - 1))] + 0 * log_k)
-        after = np.clip(np.searchsorted(grid, log_k), 1, len(grid) - 1)
-        before = after - 1
-        part = np.clip((log_k - grid[before]) / (grid[after] - grid[before]), 0.0, 1.0)
-        between = (1 - part) * moves[:, before] + part * moves[:, after]
-        rise = max(self._spreads[-1] - self._spreads[-2], 0.0) / (grid[-1] - grid[-2])
-        faster = rise / self._spreads[-1] if rise > 0 else 0.0
-        return np.asarray(between * (1 + faster * np.maximum(log_k - grid[-1], 0.0)))
-
-
-def _ends(confidence: float) -> Floats:
-    return np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+        after = np.clip(np.searchsorted(grid, log_k), 1, max(len(grid) - 1, 1))
+        before, after = after - 1, np.minimum(after, len(grid) - 1)
+        gap = np.where(before < after, grid[after] - grid[before], 1.0)
+        part = np.clip((log_k - grid[before]) / gap, 0.0, 1.0)
+        return np.asarray((1 - part) * moves[:, before] + part * moves[:, after])
 
 
 def read_uncertainty(record: Record) -> Uncertainty:
@@ -551,7 +480,9 @@ def assess(
     error = log_odds_error(worth, observed, inside, spread, metric)
     total = float(error[-1] * middle * (1 - middle)) ** 2
     within = 0.0 if by_probes is None else min(by_probes, total)
-    grid = backtest.grid[backtest.grid >= n_classes]
+    near = backtest.grid[backtest.grid >= n_classes]
+    far = np.geomspace(near[-1], max(MOST_CLASSES, near[-1]), N_FAR).round().astype(np.int64)
+    grid = np.unique(np.concatenate([near, far]))
     errors = refit_errors(backtest, float(error[-1]), worth.n_probes, grid)
     moves, freedom = plausible_moves(
         fitted.value(grid, metric), fitted.plausible(grid, metric), errors, half

@@ -250,5 +250,6 @@ def _growth(backtest: Backtest, half: float, grid: NDArray[np.int64]) -> Floats 
     at_pilot = float(np.interp(0.0, np.log(backtest.grid / backtest.n_classes), spread))
     if at_pilot <= TINY:  # all right or all wrong, but for round-off
         return None
-    grown = np.log(np.maximum(spread, TINY) / at_pilot)[np.searchsorted(backtest.grid, grid)]
+    grown = np.log(np.maximum(spread, TINY) / at_pilot)
+    grown = np.interp(np.log(grid), np.log(backtest.grid), grown)  # past the refits as at their end
     return np.where(grid > backtest.n_classes, grown, 0.0)
