@@ -1,4 +1,4 @@
-"""What `headcount.uncertainty.intervals` learns about errors: its constants, from random problems.
+"""What `headcount.uncertainty.refitted` learns about errors: its constants, from random problems.
 
 Pilots of random synthetic problems (`experiments.problems.problems`) are forecast, and the errors
 of the log odds of accuracy held against the truth among thousands of fresh classes;
@@ -24,10 +24,8 @@ from experiments.coverage.calibration_fit import (
     as_code,
     by_ratio,
     fit,
-    free,
     gather,
     loss,
-    present,
     standard_errors,
 )
 from experiments.coverage.records import (
@@ -43,11 +41,11 @@ from experiments.journal import Record
 from experiments.problems.families import HELD_OUT, draw
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct
-from headcount.errors import DataError
+from headcount.errors import DataError, ParameterError
 from headcount.estimators import Extrapolator
 from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
-from headcount.uncertainty.error_model import ErrorModel
+from headcount.uncertainty.refitted import MODEL, ErrorModel
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +66,7 @@ DRAWN_BY = tuple(
 def calibration(
     settings: Settings,
     *,
-    method: str = "auto",
+    method: str = "probit-normal",
     problems: int = PROBLEMS,
     held_out: int = HELD_OUT_PROBLEMS,
     n_classes: int | None = None,
@@ -76,14 +74,15 @@ def calibration(
     n_truth: int = TRUTH_CLASSES,
     resamples: int = RESAMPLES,
 ) -> Results:
-    """Learn the constants of `headcount.uncertainty.intervals` for a method, and test them.
+    """Learn the constants of `headcount.uncertainty.refitted` for a method, and test them.
 
     Parameters
     ----------
     settings : Settings
         Where to write, seed and workers.
     method : str
-        Whose errors; options may follow, as for `headcount.estimators.registry.resolve_all`.
+        Whose errors; options may follow, as for `headcount.estimators.registry.resolve_all`. It
+        must not give plausible laws of its own, of which there is nothing to learn.
     problems, held_out : int
         Random problems to learn from, and of the families held out to test on.
     n_classes : int, optional
@@ -103,6 +102,11 @@ def calibration(
         ``at_limit``; ``misses_by_accuracy`` tells truths below intervals from those above.
     """
     (estimator,) = resolve_all([method]).values()
+    if estimator.gives_laws:
+        raise ParameterError(
+            f"method {estimator.alias} gives plausible laws of its own, of whose errors nothing is "
+            "learned; choose another one."
+        )
     number = whole_number(problems, "--problems", LEAST_PROBLEMS)
     tests = whole_number(held_out, "--held-out", 0)
     method_mark = mark(estimator, DRAWN_BY)
@@ -139,7 +143,7 @@ def calibration(
         ),
         seed=settings.seed,
         options={
-            "method": estimator.alias if method == "auto" else method,
+            "method": method,
             "problems": number,
             "held_out": tests,
             "n_classes": n_classes,
@@ -152,12 +156,12 @@ def calibration(
         details={
             "model": asdict(model),
             "standard_errors": apart,
-            "text": as_code(model, apart, errors.are_stated),
+            "text": as_code(model, apart),
             "loss": round(loss(errors, model), 5),
-            "loss_of_present_model": round(loss(errors, present(errors)), 5),
+            "loss_of_present_model": round(loss(errors, MODEL), 5),
             "quantile_90_by_ratio": by_ratio(errors, model, ratios),
             "misses_by_accuracy": _misses(records, ratios, model),
-            "at_limit": [name for name in free(errors) if getattr(model, name) in BOUNDS[name]],
+            "at_limit": [name for name in BOUNDS if getattr(model, name) in BOUNDS[name]],
             "left_out": sum(not _is_usable(record) for record in records[:number]),
         },
         run=run,

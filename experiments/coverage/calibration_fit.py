@@ -2,20 +2,15 @@ r"""The constants of the error model under which errors of forecasts are most li
 
 With the log odds l of the estimate and t of the truth, the back-test's bias b, the standard error J
 of the observed accuracy, the log growth g of the variance over the halves, x = log(k / K), the
-standard error T of the truth itself, and the scale y of `headcount.uncertainty.error_model`,
+standard error T of the truth itself, and the scale y of `headcount.uncertainty.refitted`,
 
 .. math:: z = \frac{y(m) - y(t)}{y'(m)\, s}, \qquad m = l - \lambda b, \qquad
           s^2 = J^2 e^{\beta g} + (c\, x^{\gamma})^2 + (c' b)^2 + T^2 ,
 
-or, beyond the pilot, for a method that states its own error S,
-
-.. math:: s^2 = (c_S S)^2 + (c' b)^2 + T^2 ,
-
 the constants are those under which all z are most likely to be from one Student's t with six
 degrees of freedom: its tails are about as heavy as those found. Quantiles of \|z\| beyond the
-pilot, where intervals use them, are then taken as they are. Where the error is stated, both are
-put in units in which the 90% quantile is that of a normal error, so that s is a standard deviation
-like those of other errors. Standard errors are from resampled problems.
+pilot, where intervals use them, are then taken as they are. Standard errors are from resampled
+problems.
 """
 
 from __future__ import annotations
@@ -27,12 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import logit, ndtri
+from scipy.special import logit
 
-from experiments.coverage.records import CONFIDENCE, errors_of
+from experiments.coverage.records import CONFIDENCE, refits_of
 from experiments.journal import Record
 from headcount.support.validation import whole_number
-from headcount.uncertainty.error_model import MODEL, STATED_MODEL, ErrorModel, cloglog, slope
+from headcount.uncertainty.refitted import MODEL, ErrorModel, cloglog, slope
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +42,7 @@ BOUNDS = {
     "power": (0.1, 4.0),
     "doubt": (0.0, 3.0),
     "share": (0.0, 2.0),
-    "stated": (0.1, 5.0),
 }
-# What there is to fit for methods that state their own error, and for the others.
-STATED = ("stated", "doubt", "share")
-PLAIN = ("growth", "scale", "power", "doubt", "share")
 MOST_BLIND = 3.0
 SOME_DOUBT = 0.3
 
@@ -69,8 +60,8 @@ class Errors:
     plain : ndarray
         The same without that limit for the truth, and zero where an interval is open to that
         side: what quantiles are taken of.
-    bias, observed, growth, truth, reach, stated : ndarray
-        b, J, g (not a number without halves), T, x, and S (not a number where none is stated).
+    bias, observed, growth, truth, reach : ndarray
+        b, J, g (not a number without halves), T and x.
     """
 
     estimate: Floats
@@ -81,12 +72,6 @@ class Errors:
     growth: Floats
     truth: Floats
     reach: Floats
-    stated: Floats
-
-    @property
-    def are_stated(self) -> bool:
-        """Whether the method states its own error."""
-        return bool(np.isfinite(self.stated).all())
 
     def rows(self, chosen: Any) -> Errors:
         """Return some of the problems."""
@@ -100,8 +85,7 @@ def gather(records: Sequence[Record]) -> Errors:
 
 
 def _row(record: Record) -> tuple[Floats, ...]:
-    uncertainty = errors_of(record)
-    half = 0.5 / uncertainty.n_probes
+    refits, half = refits_of(record), 0.5 / record["uncertainty"]["n_probes"]
     value, truth = np.array(record["accuracy"]), np.array(record["truth"])
     estimate = logit(np.clip(value, half, 1 - half))
     plain = estimate - logit(np.clip(truth, SURE, 1 - SURE))
@@ -111,12 +95,11 @@ def _row(record: Record) -> tuple[Floats, ...]:
         estimate,
         estimate - logit(inside),
         np.where(is_open, 0.0, plain),
-        uncertainty.bias,
-        uncertainty.observed_error,
-        none if uncertainty.growth is None else uncertainty.growth,
+        refits.bias,
+        np.full(len(estimate), refits.measured),
+        none if refits.growth is None else refits.growth,
         np.array(record["truth_error"]) / (inside * (1 - inside)),
-        np.log(np.maximum(uncertainty.grid / uncertainty.n_classes, 1.0)),
-        none if uncertainty.stated is None else uncertainty.stated,
+        refits.reach,
     )
 
 
@@ -126,25 +109,12 @@ def _variance(errors: Errors, model: ErrorModel) -> Floats:
         errors.observed**2 * np.exp(model.growth * growth)
         + (model.scale * errors.reach**model.power) ** 2
     )
-    has = np.isfinite(errors.stated) & (errors.reach > 0)
-    variance = np.where(has, (model.stated * errors.stated) ** 2, variance)
     return np.asarray(variance + (model.doubt * errors.bias) ** 2 + errors.truth**2)
 
 
-def free(errors: Errors) -> tuple[str, ...]:
-    """Return which constants there are to fit."""
-    return STATED if errors.are_stated else PLAIN
-
-
-def present(errors: Errors) -> ErrorModel:
-    """Return the constants of today for such errors."""
-    return STATED_MODEL if errors.are_stated else MODEL
-
-
-def _first(errors: Errors) -> ErrorModel:
+def _first() -> ErrorModel:
     """Return where to begin: as now, but in some doubt, whose slope is zero where it is zero."""
-    now = present(errors)
-    return replace(now, doubt=max(now.doubt, SOME_DOUBT))
+    return replace(MODEL, doubt=max(MODEL.doubt, SOME_DOUBT))
 
 
 def loss(errors: Errors, model: ErrorModel) -> float:
@@ -163,9 +133,7 @@ def _apart(errors: Errors, error: Floats, model: ErrorModel) -> tuple[Floats, Fl
 
 def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
     """Return the model under which the errors are most likely, with the quantiles they have."""
-    model = _fit_constants(errors, _first(errors) if start is None else start)
-    if errors.are_stated:
-        return _in_units(replace(model, levels=LEVELS, quantiles=_quantiles(errors, model, LEVELS)))
+    model = _fit_constants(errors, _first() if start is None else start)
     # What stands in for the growth of the halves is what suits all errors, their growth forgotten.
     blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
     best: Any = minimize_scalar(
@@ -179,7 +147,7 @@ def fit(errors: Errors, start: ErrorModel | None = None) -> ErrorModel:
 
 def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
     """Fit all that is free, each in units of its own so that steps of one size suit all."""
-    names = free(errors)
+    names = tuple(BOUNDS)
     unit = np.array([0.1 if name == "scale" else 1.0 for name in names])
 
     def model_of(values: Floats) -> ErrorModel:
@@ -196,17 +164,6 @@ def _fit_constants(errors: Errors, start: ErrorModel) -> ErrorModel:
         best: Any = minimize(distance, first, method="L-BFGS-B", bounds=limits)
         first = best.x
     return model_of(first)
-
-
-def _in_units(model: ErrorModel) -> ErrorModel:
-    """Return the same intervals by standard deviations of which 1.645 hold 90% of errors."""
-    unit = model.multiplier(CONFIDENCE) / float(ndtri((1 + CONFIDENCE) / 2))
-    return replace(
-        model,
-        stated=unit * model.stated,
-        doubt=unit * model.doubt,
-        quantiles=tuple(quantile / unit for quantile in model.quantiles),
-    )
 
 
 def _scaled(errors: Errors, model: ErrorModel) -> Floats:
@@ -236,7 +193,7 @@ def standard_errors(
     n, refits = len(errors.error), []
     for _ in range(whole_number(resamples, "resamples", 2)):
         refitted = fit(errors.rows(rng.integers(n, size=n)), model)
-        constants = {name: getattr(refitted, name) for name in named(errors.are_stated)}
+        constants = {name: getattr(refitted, name) for name in named()}
         refits.append(constants | {"quantile_90": refitted.multiplier(CONFIDENCE)})
     return {
         name: round(float(np.std([constants[name] for constants in refits], ddof=1)), 4)
@@ -244,18 +201,17 @@ def standard_errors(
     }
 
 
-def named(are_stated: bool) -> tuple[str, ...]:
+def named() -> tuple[str, ...]:
     """Return the constants that a calibration sets, besides the quantiles."""
-    return STATED if are_stated else ("growth", "blind_growth", *PLAIN[1:])
+    return ("growth", "blind_growth", *tuple(BOUNDS)[1:])
 
 
-def as_code(model: ErrorModel, apart: dict[str, float], are_stated: bool = False) -> str:
-    """Return the model as it is pasted into `error_model.py`, with standard errors."""
-    lines = ["STATED_MODEL = replace(", "    MODEL,"] if are_stated else ["MODEL = ErrorModel("]
-    for name in named(are_stated):
+def as_code(model: ErrorModel, apart: dict[str, float]) -> str:
+    """Return the model as it is pasted into `refitted.py`, with standard errors."""
+    lines = ["MODEL = ErrorModel("]
+    for name in named():
         lines.append(f"    {name}={getattr(model, name):.3g},  # +- {apart[name]:.2g}")
     quantiles = ", ".join(f"{value:.4g}" for value in model.quantiles)
-    # That of a stated error is 1.645 by choice of units.
-    remark = "" if are_stated else f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
+    remark = f"  # +- {apart['quantile_90']:.2g} at {CONFIDENCE:g}"
     lines += [f"    levels={model.levels},", f"    quantiles=({quantiles}),{remark}", ")"]
     return "\n".join(lines)

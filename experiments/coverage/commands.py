@@ -101,7 +101,7 @@ def _shares_of(text: str) -> tuple[float, ...]:
 def calibration(
     problems: Annotated[int, typer.Option(help="Random problems to learn from.")] = 600,
     held_out: Annotated[int, typer.Option(help="Problems of held-out families, as a test.")] = 150,
-    method: Method = "auto",
+    method: Method = "probit-normal",
     output: Output = None,
     seed: Seed = 0,
     jobs: Jobs = 0,

@@ -35,7 +35,6 @@ from experiments.coverage.records import (
     LEAST,
     WIDEST,
     cells,
-    errors_of,
     examined,
     judge,
     mark,
@@ -48,7 +47,7 @@ from headcount.errors import DataError
 from headcount.estimators import Extrapolator
 from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
-from headcount.uncertainty.error_model import ErrorModel
+from headcount.uncertainty.refitted import MODEL, ErrorModel
 
 # Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 # So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.
@@ -67,12 +66,12 @@ def coverage(
     sizes: Sequence[int] = SIZES,
     shares: Sequence[float] = SHARES,
     worlds: Sequence[tuple[int, float, str, str]] = WORLDS,
-    model: ErrorModel | None = None,
+    model: ErrorModel = MODEL,
 ) -> Results:
     """Hold intervals against the truth.
 
     Fits are kept in the journal and intervals are made from them afterwards: a run with other
-    learned constants (`headcount.uncertainty.error_model.MODEL`) fits nothing again.
+    learned constants (`headcount.uncertainty.refitted.MODEL`) fits nothing again.
 
     Parameters
     ----------
@@ -90,7 +89,8 @@ def coverage(
     ratios, sizes, shares, worlds
         See `experiments.coverage.pilots.settings_of`.
     model : ErrorModel, optional
-        What was learned about errors; by default what `headcount.uncertainty.intervals` holds now.
+        What was learned about errors of methods without plausible laws; by default what
+        `headcount.uncertainty.refitted` holds now.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def look(setting: Setting, repeat: int, estimator: Extrapolator, seed: int) -> R
 
 
 def judged_rows(
-    pairs: Sequence[tuple[Setting, int]], records: Sequence[Record], model: ErrorModel | None
+    pairs: Sequence[tuple[Setting, int]], records: Sequence[Record], model: ErrorModel
 ) -> list[dict[str, Any]]:
     """Make all intervals under a model and summarise how often they hold the truth."""
     intervals = [
@@ -169,11 +169,9 @@ def judged_rows(
     return cells(intervals)
 
 
-def _model_used(records: Sequence[Record], model: ErrorModel | None) -> dict[str, Any] | None:
-    for record in records:
-        if "accuracy" in record:
-            return asdict(errors_of(record, model).model)
-    return None
+def _model_used(records: Sequence[Record], model: ErrorModel) -> dict[str, Any] | None:
+    rest_on_it = any(record.get("refits") is not None for record in records)
+    return asdict(model) if rest_on_it else None
 
 
 def _about(method: str, n_pilots: int) -> str:

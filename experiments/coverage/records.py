@@ -2,7 +2,7 @@
 
 Fitting is slow and judging is not. A record keeps what the pilot and its back-test say about
 errors, before anything learned is added, so that other constants in
-`headcount.uncertainty.intervals` can be judged without fitting again.
+`headcount.uncertainty.refitted` can be judged without fitting again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.resources import files
 from typing import Any
@@ -30,10 +30,9 @@ from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.auto.network import FILE
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import observed_or_forecast
-from headcount.uncertainty import error_model
-from headcount.uncertainty.backtest import backtest
-from headcount.uncertainty.error_model import ErrorModel
-from headcount.uncertainty.intervals import Uncertainty, assess
+from headcount.uncertainty.backtest import Backtest, backtest
+from headcount.uncertainty.intervals import Uncertainty, assess, plausible_moves
+from headcount.uncertainty.refitted import MODEL, ErrorModel, RefitErrors, refit_errors
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +46,7 @@ SETS = ("new_set", "grown_set")
 # Code besides the estimators' that records depend on.
 CODE = (
     "headcount.uncertainty.intervals",
+    "headcount.uncertainty.measured",
     "headcount.uncertainty.backtest",
     "headcount.uncertainty.resampling",
     "headcount.curves.observed",
@@ -78,8 +78,10 @@ def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed
     dict
         ``accuracy`` at each number of classes, on a random set and on a ``grown`` one (None where
         the method has no law), ``uncertainty`` (`Uncertainty.to_dict`, on a grid
-        of just these), the ratio ``supported`` by the back-test and ``seconds``; or ``refused``,
-        a sentence. ``notes`` has the warnings. What the back-test's refits said is kept too
+        of just these), ``refits`` (what the moves in it follow from, which are left out then; None
+        where the method gives plausible laws), the ratio ``supported`` by the back-test and
+        ``seconds``; or ``refused``, a sentence. ``notes`` has the warnings. What the back-test's
+        refits said is kept too
         (``steps``, and ``halves`` at the same numbers of classes), to try other models on.
     """
     start = time.perf_counter()
@@ -101,6 +103,7 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         if isinstance(law, Favorability):
             grown = grown_value(observe(pilot), law, classes).tolist()
         uncertainty = at_classes(assess(pilot, tested, fitted), classes)
+        refits = None if fitted.gives_laws else _refits_at(tested, uncertainty)
     except MissingExtraError as error:
         return {"refused": str(error), "again": True}
     except HeadcountError as error:
@@ -111,19 +114,29 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         "classes": [int(k) for k in classes],
         "accuracy": accuracy.tolist(),
         "grown": grown,
-        "uncertainty": uncertainty.to_dict(),
+        "uncertainty": uncertainty.to_dict() | ({} if refits is None else {"moves": None}),
+        "refits": refits,
         "supported": tested.supported,
         "steps": [
             {"ratio": step.ratio, "forecasts": _short(step.forecasts)} for step in tested.steps
         ],
         "halves": [_short(row) for row in tested.halves[:, np.isin(tested.grid, classes)]],
     }
-    del record["uncertainty"]["model"]  # judged under whatever is learned later
     return record
 
 
 def _short(values: Any) -> list[float]:
     return [rounded(value) for value in values]
+
+
+def _refits_at(tested: Backtest, uncertainty: Uncertainty) -> Record:
+    """Return what refits say of errors, as plain data."""
+    measured = float(uncertainty.observed_error[-1])
+    errors = refit_errors(tested, measured, uncertainty.n_probes, uncertainty.grid)
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in vars(errors).items()
+    }
 
 
 def at_classes(uncertainty: Uncertainty, classes: Sequence[int]) -> Uncertainty:
@@ -133,25 +146,33 @@ def at_classes(uncertainty: Uncertainty, classes: Sequence[int]) -> Uncertainty:
     return replace(
         uncertainty,
         grid=uncertainty.grid[places],
-        observed_error=uncertainty.observed_error[places],
-        growth=None if uncertainty.growth is None else uncertainty.growth[places],
-        bias=uncertainty.bias[places],
-        stated=None if uncertainty.stated is None else uncertainty.stated[places],
+        moves=uncertainty.moves[:, places],
+        sampled=uncertainty.sampled[places],
     )
 
 
-def errors_of(record: Record, model: ErrorModel | None = None) -> Uncertainty:
-    """Return the errors that a record keeps, under a model; by default what is learned now."""
-    states = record["uncertainty"]["stated"] is not None
-    now = error_model.STATED_MODEL if states else error_model.MODEL
-    uncertainty = Uncertainty.from_dict(record["uncertainty"] | {"model": asdict(now)})
-    return uncertainty if model is None else uncertainty.under(model)
+def refits_of(record: Record) -> RefitErrors:
+    """Return what a record keeps of refits."""
+    kept = record["refits"]
+    growth = None if kept["growth"] is None else np.array(kept["growth"])
+    return RefitErrors(np.array(kept["reach"]), kept["measured"], growth, np.array(kept["bias"]))
+
+
+def errors_of(record: Record, model: ErrorModel = MODEL) -> Uncertainty:
+    """Return the errors that a record keeps; where they rest on refits, under a model."""
+    kept = record["uncertainty"]
+    if record["refits"] is not None:
+        half = 0.5 / kept["n_probes"]
+        errors, estimate = refits_of(record), np.array(record["accuracy"])
+        moves, _ = plausible_moves(estimate, None, errors, half, model)
+        kept = kept | {"moves": moves.tolist()}
+    return Uncertainty.from_dict(kept)
 
 
 def mark(estimator: Extrapolator, more: Sequence[str] = ()) -> str:
     """Return a mark of the code that records depend on, for the keys of tasks.
 
-    Constants that only judging needs (`headcount.uncertainty.error_model`) are not in it, nor are
+    Constants that only judging needs (`headcount.uncertainty.refitted`) are not in it, nor are
     comments. Further modules may be named: those that pilots are drawn by.
     """
     whole = hashlib.sha256(stamp(estimator).encode())
@@ -194,7 +215,7 @@ class Judged:
 
 def judge(
     record: Record,
-    model: ErrorModel | None,
+    model: ErrorModel,
     ratios: Sequence[float],
     *,
     family: str,
@@ -209,8 +230,8 @@ def judge(
         What `examined` returned, and ``truth`` at the same numbers of classes; where they were
         drawn also ``sets``, accuracies measured on one set of each size by kind of interval, with
         ``set_probes`` probes a class.
-    model : ErrorModel, optional
-        What was learned about errors; by default what is learned now.
+    model : ErrorModel
+        What was learned about errors of methods without laws of their own.
     ratios : sequence of float
         k / K of each of its numbers of classes.
     family, setting : str

@@ -21,6 +21,7 @@ from headcount.estimators.auto.laws import laws_around
 from headcount.estimators.auto.projection import CLOSE, closest_law, closest_weights
 from headcount.metrics import ACCURACY, Top
 from headcount.simulate.theory import probit_normal_law
+from plausible import spread as spread_of
 
 KS = np.unique(np.geomspace(1, 1e9, 60).astype(np.int64))
 
@@ -245,20 +246,21 @@ def test_the_law_has_the_curve_that_the_network_states(pilot, fitted):
     curve = curve_of(fitted.favorability_, features.counts)
     # The projection comes within .0005 of an accuracy, several times that where curves have edges.
     np.testing.assert_allclose(curve, expit(odds), atol=1e-3)
-    stated = fitted.stated_error(RATIOS)
+    stated = spread_of(fitted.plausible(40 * RATIOS))
     # What the factor and Student's tails make of the spread, shortened by a fifth (`test_laws`).
     wide = stated / (spread * np.linalg.norm(network.weights()["factor"], axis=1))
     assert ((wide > 0.75) & (wide < 1.15)).all()
 
 
-def test_stated_errors_are_those_of_the_laws_for_any_metric(fitted):
+def test_plausible_values_are_those_of_the_laws_for_any_metric(fitted):
     for metric in (ACCURACY, Top(5)):
+        values = fitted.plausible([20, 40, 320], metric)
+        assert values.shape == (128, 3)
         np.testing.assert_array_equal(
-            fitted.stated_error([0.5, 1, 8], metric),
-            fitted.laws_.spread(np.array([20.0, 40.0, 320.0]), metric),
+            values, fitted.laws_.values(np.array([20.0, 40.0, 320.0]), metric)
         )
-    assert fitted.stated_error([1e-9]).tolist() == [0.0]  # of one class everything is known
-    errors = fitted.stated_error([1, 4, 64])
+    assert np.ptp(fitted.plausible([1])) < 1e-12  # of one class everything is known
+    errors = spread_of(fitted.plausible([40, 160, 2560]))
     assert 0 < errors[0] < errors[1] < errors[2]
 
 
@@ -267,7 +269,8 @@ def test_without_scores_it_says_so(pilot, fitted):
     fit = Auto().fit(counted)
     assert fit.evidence_ == "losses"
     assert "losses alone" in fit.note_ and fit.remedy_
-    assert (fit.stated_error([1, 8, 64]) > fitted.stated_error([1, 8, 64])).all()
+    ks = [40, 320, 2560]
+    assert (spread_of(fit.plausible(ks)) > spread_of(fitted.plausible(ks))).all()
     unasked = Auto(use_scores=False).fit(pilot)
     np.testing.assert_array_equal(fit.predict(KS), unasked.predict(KS))
     assert "use_scores=False" in unasked.note_
@@ -304,8 +307,8 @@ def test_coarse_scores_count_in_part():
     odds = share * odds + (1 - share) * other
     error = weights["factor"], float(weights["freedom"])
     _, laws = laws_around(law, seen.counts, odds, mixed, *error)
-    stated = laws.spread(seen.counts, ACCURACY)
-    np.testing.assert_allclose(fit.stated_error(RATIOS), stated, rtol=1e-6)
+    values = laws.values(seen.counts, ACCURACY)
+    np.testing.assert_allclose(fit.plausible(seen.counts), values, rtol=1e-6)
 
 
 def test_the_golden_forecast(pilot, fitted):
@@ -320,7 +323,7 @@ def test_the_golden_forecast(pilot, fitted):
     from_losses = [0.9843, 0.8921, 0.7237, 0.3720, 0.0274]
     np.testing.assert_allclose(counted.predict(ks), from_losses, atol=2e-4)
     errors = [0.1869, 0.2148, 0.2931]
-    np.testing.assert_allclose(fitted.stated_error([1, 8, 64]), errors, atol=2e-4)
+    np.testing.assert_allclose(spread_of(fitted.plausible([40, 320, 2560])), errors, atol=2e-4)
 
 
 # -- anchored at the pilot's size -------------------------------------------------------------------
@@ -386,7 +389,7 @@ def test_any_number_of_classes_and_probes_of_counts_alone(n_classes, n_probes):
     assert values[0] == pytest.approx(1)
     assert ((values >= 0) & (values <= 1)).all()
     assert (np.diff(values) <= 1e-12).all()
-    errors = fit.stated_error([1, 2, 64])
+    errors = spread_of(fit.plausible(n_classes * np.array([1, 2, 64])))
     assert np.isfinite(errors).all() and (errors > 0).all()
     # Within reach of the fit, and a little for the projection.
     odds, left_open = fit.base_.curve([n_classes])

@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import logit
 from scipy.stats import f as fisher
 from scipy.stats import kstest, norm
 from scipy.stats import t as student
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.laws import Laws, points, scattered
 from headcount.estimators.auto.features import class_counts
-from headcount.estimators.auto.laws import Laws, laws_around, points
+from headcount.estimators.auto.laws import laws_around
 from headcount.metrics import ACCURACY, Top
 from headcount.simulate.theory import probit_normal_law
+from plausible import spread
 
 COUNTS = class_counts(10_000)
 N = len(COUNTS)
@@ -119,13 +121,13 @@ def test_no_spread_leaves_one_law():
     np.testing.assert_allclose(
         laws.weights, np.broadcast_to(law.weights, laws.weights.shape), atol=1e-9
     )
-    assert (laws.spread(COUNTS, ACCURACY) < 1e-6).all()
+    assert (spread(laws.values(COUNTS, ACCURACY)) < 1e-6).all()
 
 
 def test_spreads_grow_with_what_is_asked(around):
     law, odds, _, laws = around
     wider = laws_around(law, COUNTS, odds, 2 * SPREAD, FACTOR, 20.0)[1]
-    ratio = wider.spread(COUNTS, ACCURACY) / laws.spread(COUNTS, ACCURACY)
+    ratio = spread(wider.values(COUNTS, ACCURACY)) / spread(laws.values(COUNTS, ACCURACY))
     assert ((ratio > 1.7) & (ratio < 2.1)).all()
 
 
@@ -166,22 +168,9 @@ def test_values_know_probes_never_beaten_and_always():
     np.testing.assert_allclose(values[1], [1, 0.5, 0.25, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", [ACCURACY, Top(5)])
-def test_spread_is_the_standard_deviation_of_normal_log_odds(metric):
-    # A share is never beaten and the others always: that share is the accuracy, and the top-5.
-    places = norm.ppf((np.arange(1000) + 0.5) / 1000)
-    share = expit(0.3 + 0.7 * places)
-    laws = Laws(np.array([0.0, 1.0]), np.column_stack([share, 1 - share]))
-    np.testing.assert_allclose(laws.spread(np.array([10, 1000]), metric), 0.7, rtol=0.005)
-
-
-def test_spread_asks_for_the_width_of_the_interval_and_not_for_the_tails():
-    # Two in a hundred laws are far off: intervals at 90% are as wide as without them.
-    places = norm.ppf((np.arange(1000) + 0.5) / 1000)
-    places[:10], places[-10:] = -30, 30
-    share = expit(0.7 * places)
-    laws = Laws(np.array([0.0, 1.0]), np.column_stack([share, 1 - share]))
-    assert laws.spread(np.array([10]), ACCURACY)[0] == pytest.approx(0.7, rel=0.005)
-    # Where all laws are sure there is none, and no infinity.
-    sure = Laws(np.array([0.0, 1.0]), np.array([[1.0, 0.0], [1.0, 0.0]]))
-    assert sure.spread(np.array([10]), ACCURACY).tolist() == [0.0]
+def test_scattered_points_are_normal_and_go_with_no_others():
+    made = scattered(128)
+    np.testing.assert_allclose(np.sort(made)[::2], norm.ppf((np.arange(64) + 0.5) / 64))
+    for column in points(10, 20.0).T:
+        assert abs(np.corrcoef(made, column)[0, 1]) < 1e-12
+    assert len(scattered(5)) == 5

@@ -9,7 +9,9 @@ from headcount.curves.mixed import GroupRows, JointLaw, count_by_group, set_size
 from headcount.errors import UnsupportedError
 from headcount.estimators import Auto, Kde, LogLinear, ProbitNormal, Pseudolikelihood
 from headcount.estimators.mixed import Mixed, join, pair_pilot
+from headcount.metrics import ACCURACY, Top
 from mixed_pilots import make_pilot, world
+from plausible import spread
 
 
 def test_the_pilot_of_a_pair_holds_the_losses_to_that_group():
@@ -79,36 +81,36 @@ def test_unrelated_losses_have_no_correlation():
     assert join([law, law], rows).correlation < 0.05
 
 
-def test_of_one_group_the_stated_error_is_that_of_the_method():
+def test_of_one_group_the_plausible_laws_are_those_of_the_method():
     pilot = world(np.random.default_rng(0), 30, 25)
     mixed = Mixed(method=Auto(), mix={"a": 1.0}).fit(pilot.only_groups("a"))
     k = np.array([30, 60, 300])
     plain = Auto().fit(pair_pilot(count_by_group(pilot, ["a"]), 0, 0))
-    np.testing.assert_allclose(mixed.stated_error(k / 30), plain.stated_error(k / 30), rtol=1e-6)
-    assert Mixed(method=ProbitNormal(), mix={"a": 1.0}).fit(pilot).stated_error([2.0]) is None
+    for metric in (ACCURACY, Top(5)):
+        np.testing.assert_allclose(
+            mixed.plausible(k, metric), plain.plausible(k, metric), rtol=1e-6
+        )
+    assert mixed.plausible(30).shape == (128,)
+    assert Mixed(method=ProbitNormal(), mix={"a": 1.0}).fit(pilot).plausible(60) is None
 
 
 def test_errors_of_pairs_add_up():
-    """Shift the log odds of each factor by its error, one at a time, and see what it does."""
+    """Those of one group's probes against other groups are independent, else they are the same."""
     pilot = world(np.random.default_rng(0), 30, 25)
     mixed = Mixed(method=Auto(), mix={"a": 0.4, "b": 0.6}).fit(pilot)
     shares, k = np.array([0.4, 0.6]), 200
-    of_group, value = [], 0.0
+    by_rivals, value = np.zeros(2), 0.0
     for g, m in enumerate(shares):
         met = set_sizes(shares, k, g) - (np.arange(2) == g)
         right = float(mixed.law_.joint[g].value([met])[0])
-        changes = []
-        for h, law in enumerate(mixed.law_.joint[g].laws):
-            alone = float(law.accuracy(met[h] + 1))
-            known = [30, 25][h] + (g != h)
-            error = float(mixed.fits_[g][h].stated_error((met[h] + 1) / known))
-            step = 1e-6 * error
-            moved = 1 / (1 + (1 - alone) / alone * np.exp(-step))
-            changes.append(right * (moved / alone - 1) / 1e-6)
-        of_group.append(m * np.sqrt(np.sum(np.square(changes))))
+        for h in range(2):
+            alone = mixed.fits_[g][h].plausible(met[h] + 1)
+            by_rivals[h] += m * right * float(spread(alone) * (1 - np.median(alone)))
         value += m * right
-    expected = sum(of_group) / (value * (1 - value))
-    assert float(mixed.stated_error(k / 55)) == pytest.approx(expected, rel=1e-4)
+    expected = np.hypot(*by_rivals) / (value * (1 - value))
+    # The order in which 128 laws meet 128 others leaves them a correlation of a tenth.
+    assert float(spread(mixed.plausible(k))) == pytest.approx(expected, rel=0.12)
+    assert np.median(mixed.plausible(k)) == pytest.approx(value, rel=0.01)
 
 
 def test_methods_that_do_not_suit_are_refused():

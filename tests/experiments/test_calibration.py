@@ -13,7 +13,7 @@ from experiments.problems.families import HELD_OUT, TRAINING
 from experiments.runner import JOURNAL, Settings
 from headcount import DataError, ParameterError, simulate
 from headcount.estimators import METHODS, NoChange, ProbitNormal
-from headcount.uncertainty.error_model import ErrorModel
+from headcount.uncertainty.refitted import ErrorModel
 
 TRUE = ErrorModel(
     growth=1.4,
@@ -51,20 +51,12 @@ def test_loss_agrees_with_a_computation_by_hand():
         growth=np.array([[0.0, 0.5]]),
         truth=np.array([[0.05, 0.02]]),
         reach=np.array([[0.0, 1.0]]),
-        stated=np.full((1, 2), np.nan),
     )
     first = 0.1**2 + 0.05**2
     second = 0.1**2 * np.exp(1.4 * 0.5) + 0.15**2 + (0.6 * 0.2) ** 2 + 0.02**2
     z2 = np.array([0.3**2 / first, (-0.5 - 0.4 * 0.2) ** 2 / second])
     expected = np.mean(np.log([first, second]) / 2 + 3.5 * np.log1p(z2 / 6))
     assert calibration_fit.loss(errors, TRUE) == pytest.approx(expected, rel=1e-12)
-    # A stated error takes the place of sampling and shape, beyond the pilot.
-    stated = replace(errors, stated=np.array([[7.0, 0.4]]))
-    second = (1.5 * 0.4) ** 2 + (0.6 * 0.2) ** 2 + 0.02**2
-    z2[1] = (-0.5 - 0.4 * 0.2) ** 2 / second
-    expected = np.mean(np.log([first, second]) / 2 + 3.5 * np.log1p(z2 / 6))
-    other = replace(TRUE, stated=1.5)
-    assert calibration_fit.loss(stated, other) == pytest.approx(expected, rel=1e-12)
 
 
 def test_errors_are_those_of_the_complementary_log_log():
@@ -79,7 +71,6 @@ def test_errors_are_those_of_the_complementary_log_log():
         growth=np.array([[0.5]]),
         truth=np.array([[0.02]]),
         reach=np.array([[1.0]]),
-        stated=np.full((1, 1), np.nan),
     )
     middle = expit(np.log(4.0) + 0.4 * 0.2)
     variance = 0.1**2 * np.exp(1.4 * 0.5) + 0.15**2 + (0.6 * 0.2) ** 2 + 0.02**2
@@ -91,22 +82,21 @@ def test_errors_are_those_of_the_complementary_log_log():
 
 
 def test_the_variance_fitted_is_that_of_the_intervals():
-    """The same standard deviations as `Uncertainty.error`, with and without a stated error."""
+    """The same standard deviations as `RefitErrors.spread`, with and without halves."""
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     ks = [12, 24, 60]
     record = records.examined(pilot, NoChange(), ks, 0)
     record |= {"truth": [0.7, 0.5, 0.2], "truth_error": [0.0, 0.0, 0.0]}
-    record["uncertainty"] |= {"growth": [0.0, 0.3, 0.7], "bias": [0.0, 0.1, 0.4]}
-    for stated in (None, [0.1, 0.2, 0.3], [2.0, 3.0, 4.0]):
-        record["uncertainty"]["stated"] = stated
-        errors, model = calibration_fit.gather([record]), replace(TRUE, stated=1.3)
-        expected = records.errors_of(record, model).error(ks)
+    for growth in ([0.0, 0.3, 0.7], None):
+        record["refits"] |= {"growth": growth, "bias": [0.0, 0.1, 0.4]}
+        errors = calibration_fit.gather([record])
+        expected = records.refits_of(record).spread(TRUE)
         # By the likelihood's own formula: a unit error at each k gives away the variance.
         for place in range(3):
             one = calibration_fit.Errors(*(getattr(errors, name)[:, place : place + 1]
                                        for name in errors.__dataclass_fields__))  # fmt: skip
-            centred = replace(one, estimate=np.full((1, 1), LITTLE), error=model.share * one.bias)
-            assert calibration_fit.loss(centred, model) == pytest.approx(np.log(expected[place]))
+            centred = replace(one, estimate=np.full((1, 1), LITTLE), error=TRUE.share * one.bias)
+            assert calibration_fit.loss(centred, TRUE) == pytest.approx(np.log(expected[place]))
 
 
 def test_errors_are_read_from_records():
@@ -188,6 +178,8 @@ def test_runs_are_taken_up_again(small):
     assert more.run["tasks_resumed"] == 15 and more.run["tasks"] == 16
     other = WORDS | {"method": ProbitNormal.alias, "problems": 10, "held_out": 0}
     assert records.mark(ProbitNormal()) != records.mark(NoChange())
+    with pytest.raises(ParameterError, match="auto gives plausible laws of its own"):
+        calibration.calibration(settings, **WORDS | {"method": "auto"}, **TINY)
     with pytest.raises(ParameterError, match="--problems"):
         calibration.calibration(settings, **other | {"problems": 9}, **TINY)
 

@@ -16,7 +16,7 @@ from experiments.runner import JOURNAL, Settings
 from headcount import ParameterError, simulate
 from headcount.curves.observed import observe
 from headcount.estimators import METHODS, NoChange
-from headcount.uncertainty.error_model import MODEL
+from headcount.uncertainty.refitted import MODEL
 
 WORLDS = [(5, 0.2, "normal", "normal"), (3, 0.2, "normal", "normal")]
 QUICK = NoChange.alias
@@ -148,11 +148,10 @@ def test_a_known_answer_end_to_end(small):
     mine = [r["record"] for r in lines[1:] if "/d=5 0.2 normal/normal/12@" in r["key"]]
     hits, widths = [], []
     for record in mine:
-        known = records.errors_of(record, MODEL)
+        known = records.refits_of(record)
         middle = logit(record["accuracy"][1]) - MODEL.share * known.bias[1]
-        spread = np.hypot(known.sampling(24), known.extrapolation(24))
         right = expit(middle)
-        reach = MODEL.multiplier(0.9) * spread * right / -np.log1p(-right)
+        reach = MODEL.multiplier(0.9) * known.spread()[1] * right / -np.log1p(-right)
         ends = -np.expm1(np.log1p(-right) * np.exp(reach * np.array([-1, 1])))
         hits.append(ends[0] <= record["truth"][1] <= ends[1])
         widths.append(ends[1] - ends[0])
@@ -161,7 +160,8 @@ def test_a_known_answer_end_to_end(small):
     )
     assert len(mine) == row["pilots"] == 3
     assert row["coverage"] == pytest.approx(np.mean(hits), abs=1e-6)
-    assert row["mean_width"] == pytest.approx(np.mean(widths), abs=1e-6)
+    # Quantiles of 128 points are straight between these.
+    assert row["mean_width"] == pytest.approx(np.mean(widths), rel=0.005)
 
 
 def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):

@@ -4,21 +4,23 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 import headcount
 from compared_pilots import QUICK, two_systems
 from headcount import ParameterError, Pilot, compare, simulate
 from headcount.estimators import ProbitNormal
+from headcount.metrics import ACCURACY
 from headcount.questions.compare import (
-    Gap,
     Without,
     are_paired,
+    gap_between,
     last_crossing,
     normal_pairs,
     shared_error,
 )
 from headcount.simulate import theory
+from interval_pilots import make_uncertainty
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 
@@ -31,16 +33,28 @@ def scores_of(pilot):
 
 
 def gap(middles, errors, correlation):
-    """Two systems, on the scale log(-log(1 - A))."""
-    n = np.shape(middles)[1]
-    return Gap(
-        np.full(n, 100),
-        1,
-        np.asarray(middles),
-        np.asarray(errors),
-        np.broadcast_to(correlation, n),
-        lambda level: float(ndtri((1 + level) / 2)),
+    """Two systems at 1,000 classes, whose errors are normal in log odds: a column for each pair."""
+    middles, errors = np.asarray(middles, float), np.asarray(errors, float)
+    n = middles.shape[1]
+    both = tuple(
+        SimpleNamespace(
+            value=lambda k, row=row: expit(row),
+            uncertainty=Columns(spread),
+            metric=ACCURACY,
+        )
+        for row, spread in zip(middles, np.broadcast_to(errors, middles.shape), strict=True)
     )
+    return gap_between(both, np.full(n, 1000), np.broadcast_to(correlation, n))
+
+
+class Columns:
+    """Plausible values that are normal in log odds, with a deviation for each column."""
+
+    def __init__(self, spread):
+        self.spread = spread
+
+    def quantiles(self, value, k, levels):
+        return expit(logit(value) + np.multiply.outer(ndtri(levels), self.spread))
 
 
 def test_the_lattice_is_as_good_as_normal_pairs():
@@ -57,10 +71,9 @@ def test_the_lattice_is_as_good_as_normal_pairs():
 
 def test_small_errors_follow_the_delta_method():
     a, b, errors, r = 0.8, 0.6, (0.01, 0.02), 0.7
-    wrong = -np.log([1 - a, 1 - b])
-    slopes = np.array([1 - a, 1 - b]) * wrong * errors
+    slopes = np.array([a * (1 - a), b * (1 - b)]) * errors
     spread = math.sqrt(slopes[0] ** 2 + slopes[1] ** 2 - 2 * r * slopes[0] * slopes[1])
-    lower, upper = gap(np.log(wrong)[:, None], [[e] for e in errors], r).interval(0.9)
+    lower, upper = gap(logit([[a], [b]]), [[e] for e in errors], r).interval(0.9)
     reach = ndtri(0.95) * spread
     assert lower[0] == pytest.approx(a - b - reach, abs=0.01 * reach)
     assert upper[0] == pytest.approx(a - b + reach, abs=0.01 * reach)
@@ -75,17 +88,19 @@ def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
     truths = rng.uniform(-2.5, 1.5, size=(2, n))
     z = rng.normal(size=(2, n))
     noise = errors * np.array([z[0], r * z[0] + math.sqrt(1 - r**2) * z[1]])
-    found = gap(truths + noise, np.broadcast_to(errors, (2, n)), r)
-    pieces = [
-        gap(found.middles[:, i : i + 250], found.errors[:, i : i + 250], r).interval(0.9)
-        for i in range(0, n, 250)
-    ]
-    lower, upper = np.concatenate(pieces, axis=1)
-    true = np.exp(-np.exp(truths[1])) - np.exp(-np.exp(truths[0]))
+    lower, upper, chance = np.empty((3, n))
+    for i in range(0, n, 250):
+        part = slice(i, i + 250)
+        found = gap((truths + noise)[:, part], errors, r)
+        lower[part], upper[part] = found.interval(0.9)
+        chance[part] = found.chance()
+    true = expit(truths[0]) - expit(truths[1])
     assert np.mean((lower <= true) & (true <= upper)) == pytest.approx(0.9, abs=0.022)
-    chance = found.chance()
-    # Ends are quantiles on a lattice, chances are exact: they may differ where it is close.
-    clear = (np.abs(chance - 0.95) > 0.002) & (np.abs(chance - 0.05) > 0.002)
+    spread = math.sqrt(0.4**2 + 0.3**2 - 2 * r * 0.4 * 0.3)
+    exact = ndtr(((truths + noise)[0] - (truths + noise)[1]) / spread)
+    np.testing.assert_allclose(chance, exact, atol=0.002)
+    # Both are of the same pairs, so that they agree but for half a pair.
+    clear = (np.abs(chance - 0.95) > 0.001) & (np.abs(chance - 0.05) > 0.001)
     np.testing.assert_array_equal((lower > 0)[clear], (chance > 0.95)[clear])
     np.testing.assert_array_equal((upper < 0)[clear], (chance < 0.05)[clear])
     for low, high in itertools.pairwise([0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]):
@@ -94,11 +109,31 @@ def test_intervals_cover_and_chances_are_right_when_errors_are_normal(r):
         assert np.mean(true[chosen] > 0) == pytest.approx(chance[chosen].mean(), abs=3 * error)
 
 
-def test_heavier_tails_widen_intervals_and_temper_chances():
+def test_wider_errors_widen_intervals_and_temper_chances():
     plain = gap([[1.0], [0.5]], [[0.3], [0.2]], 0.0)
-    heavy = Gap(*list(vars(plain).values())[:5], lambda level: 2 * ndtri((1 + level) / 2))
+    heavy = gap([[1.0], [0.5]], [[0.6], [0.4]], 0.0)
     assert np.diff(heavy.interval(0.9), axis=0) > 1.8 * np.diff(plain.interval(0.9), axis=0)
     assert 0.5 < heavy.chance()[0] < plain.chance()[0]
+
+
+def test_the_same_forecast_is_level_with_itself_and_another_one_is_drawn_apart():
+    known = make_uncertainty()
+    system = SimpleNamespace(
+        value=lambda k: np.full(np.shape(k), 0.6), uncertainty=known, metric=ACCURACY
+    )
+    grid = np.array([50, 100, 150, 1000])
+    same = gap_between((system, system), grid, np.ones(4))
+    lower, upper = same.interval(0.9)
+    assert (np.abs([lower, upper]) < 1e-12).all()
+    assert same.chance().tolist() == [0.5] * 4
+    # Independent draws of each: what random pairs of quantiles say.
+    apart = gap_between((system, system), grid, np.zeros(4))
+    rng = np.random.default_rng(0)
+    levels = (np.arange(2000) + 0.5) / 2000
+    values = known.quantiles(np.full(4, 0.6), grid, levels)
+    drawn = values[rng.integers(2000, size=200_000)] - values[rng.integers(2000, size=200_000)]
+    ends = np.quantile(drawn, [0.05, 0.95], axis=0)
+    np.testing.assert_allclose(apart.interval(0.9), ends, atol=0.002)
 
 
 def test_nothing_is_ahead_of_its_equal():

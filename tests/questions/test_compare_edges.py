@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtri
 
 from compared_pilots import QUICK, two_systems
 from headcount import ParameterError, Pilot, compare
+from headcount.metrics import ACCURACY
 from headcount.questions import compare as module
 from headcount.questions.compare import (
     Comparison,
@@ -17,11 +18,14 @@ from headcount.questions.compare import (
     Pair,
     Without,
     crossing_sentence,
+    gap_between,
     last_crossing,
     lead_sentence,
     normal_pairs,
     shared_error,
 )
+from headcount.uncertainty.refitted import stepped
+from interval_pilots import make_uncertainty, normal_moves
 
 QUIET = pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
 
@@ -88,12 +92,9 @@ def test_names_are_no_formulas_and_what_is_unknown_is_empty(start):
 # -- the gap --------------------------------------------------------------------------------------
 
 
-def gap(middles, errors, correlation, certain=1, k=100, wider=1.0):
-    middles, errors = np.array(middles, float)[:, None], np.array(errors, float)[:, None]
-    return Gap(
-        np.array([k]), certain, middles, errors, np.array([correlation]),
-        lambda level: np.array([wider * ndtri((1 + level) / 2)]),
-    )  # fmt: skip
+def gap(leads, certain=1, k=100):
+    """Joint draws of a lead at one number of classes."""
+    return Gap(np.array([k]), certain, np.array(leads, float)[:, None])
 
 
 def test_the_lattice_has_2584_points_in_steps_of_1597():
@@ -105,50 +106,45 @@ def test_the_lattice_has_2584_points_in_steps_of_1597():
     np.testing.assert_allclose(second, np.concatenate([steps, -steps]))
 
 
-def test_the_chance_is_that_of_a_normal_difference():
-    for correlation in (-0.5, 0.0, 0.8):
-        spread = math.sqrt(0.3**2 + 0.2**2 - 2 * correlation * 0.3 * 0.2)
-        found = gap((1.0, 0.5), (0.3, 0.2), correlation).chance()
-        assert found == pytest.approx(ndtr(0.5 / spread))
-    # Wider intervals at 90% temper it by as much, whatever level is shown.
-    levels = []
-
-    def wider(level):
-        levels.append(level)
-        return np.array([2 * ndtri((1 + level) / 2)])
-
-    plain = gap((1.0, 0.5), (0.3, 0.2), 0.0)
-    heavy = Gap(*list(vars(plain).values())[:5], wider)
-    assert heavy.chance() == pytest.approx(ndtr(0.25 / math.hypot(0.3, 0.2)))
-    assert levels == [0.9]
+def test_the_chance_is_the_share_of_draws_that_lead():
+    assert gap([0.1, 0.2, -0.1, 0.3]).chance() == 0.75
+    assert gap([0.1, 0.0, 0.0, 0.0]).chance() == 0.625  # who is level leads half of the time
+    assert gap([0.1, 0.2]).chance() == 1 and gap([-0.1, -0.2]).chance() == 0
+    assert gap([0.0, 0.0]).chance() == 0.5
 
 
-def test_without_errors_one_is_certainly_ahead():
-    assert gap((1.0, 0.9), (0, 0), 0.0).chance() == 1
-    assert gap((0.9, 1.0), (0, 0), 0.0).chance() == 0
-    assert gap((0.9, 0.9), (0, 0), 0.0).chance() == 0.5
-    # All of equal errors is shared: nothing is left of them either.
-    assert gap((1.0, 0.9), (0.3, 0.3), 1.0).chance() == 1
+def test_limits_are_quantiles_of_the_draws():
+    leads = np.linspace(-0.3, 0.5, 101)
+    found = gap(leads).interval(0.8)
+    assert [float(end[0]) for end in found] == pytest.approx(
+        np.quantile(leads, [0.1, 0.9], method="hazen")
+    )
 
 
 def test_among_as_many_as_are_certain_nobody_is_ahead():
     for k, certain in ((1, 1), (5, 5), (3, 5)):
-        same = gap((1.0, 0.2), (0.1, 0.1), 0.0, certain, k)
+        same = gap([0.1, 0.3], certain, k)
         assert [float(end[0]) for end in same.interval(0.9)] == [0, 0]
         assert same.chance() == 0.5
-    apart = gap((1.0, 0.2), (0.1, 0.1), 0.0, 5, 6)
+    apart = gap([0.1, 0.3], 5, 6)
     assert apart.interval(0.9)[0] > 0 and apart.chance() > 0.9
 
 
 def test_errors_that_are_wholly_shared_or_opposed():
     """With one direction alone, quantiles of the lattice are those of one normal variable."""
-    for correlation, signs in ((1.0, (1, 1)), (-1.0, (1, -1))):
-        found = gap((0.3, -0.2), (0.4, 0.1), correlation).interval(0.9)
-        z = ndtri(0.95) * np.array([-1, 1])
-        first, second = (
-            -np.expm1(-np.exp(middle + sign * error * z))
-            for middle, error, sign in ((0.3, 0.4, signs[0]), (-0.2, 0.1, signs[1]))
+    both = tuple(
+        SimpleNamespace(
+            value=lambda k, odds=odds: np.full(np.shape(k), expit(odds)),
+            uncertainty=make_uncertainty(moves=normal_moves([spread, spread])),
+            metric=ACCURACY,
         )
+        for odds, spread in ((0.3, 0.4), (-0.2, 0.1))
+    )
+    for correlation, signs in ((1.0, (1, 1)), (-1.0, (1, -1))):
+        found = gap_between(both, np.array([1000]), np.array([correlation])).interval(0.9)
+        z = ndtri(0.95) * np.array([-1, 1])
+        first = expit(stepped(0.3, signs[0] * 0.4 * z))
+        second = expit(stepped(-0.2, signs[1] * 0.1 * z))
         assert [float(end[0]) for end in found] == pytest.approx(sorted(first - second), abs=1e-3)
 
 

@@ -280,8 +280,8 @@ def test_spoiled_json_is_refused(result, spoil):
             "n_probes must be at most 1e.15, but is 1e.17",
         ),
         ({"state": {"uncertainty": {"probes_per_class": 1e308}}}, "no list of sound numbers"),
-        ({"state": {"uncertainty": {"model": {"power": 1e308}}}}, "power .* no list of sound"),
-        ({"state": {"uncertainty": {"model": {"growth": 1e15}}}}, "growth .* no list of sound"),
+        ({"state": {"uncertainty": {"moves": [[1e308]]}}}, "moves .* no list of sound"),
+        ({"state": {"uncertainty": {"freedom": 1e15}}}, "freedom .* no list of sound"),
         ({"state": {"backtest": {"n_classes": 1e308}}}, "n_classes must be at most"),
     ],
 )

@@ -12,6 +12,7 @@ from headcount.curves.favorability import ROUND_OFF, Favorability
 from headcount.errors import UnsupportedError
 from headcount.questions.forecast import OTHERS, TARGETS, TEXTS
 from headcount.uncertainty.intervals import Uncertainty
+from interval_pilots import normal_moves
 
 
 def make_forecast(
@@ -68,11 +69,12 @@ def test_capacities_in_words():
 
 
 def make_uncertainty(**changed):
-    grid = np.array([2, 10, 500])
     fields = {
-        "n_classes": 10, "n_probes": 4, "grid": grid, "observed_error": np.full(3, 0.5),
-        "growth": np.zeros(3), "bias": np.zeros(3), "class_variance": 0.01,
-        "probe_variance": 0.01, "probes_per_class": 1.0, "observed": 0.75,
+        "n_classes": 10, "n_probes": 4, "inside": np.array([2, 10]),
+        "observed_error": np.full(2, 0.5), "grid": np.array([10, 500]),
+        "moves": normal_moves([0.5, 0.7]), "sampled": np.array([1.0, 0.5]),
+        "class_variance": 0.01, "probe_variance": 0.01, "probes_per_class": 1.0,
+        "observed": 0.75, "freedom": 20.0,
     }  # fmt: skip
     return Uncertainty(**fields | changed)
 

@@ -34,22 +34,26 @@ class Doubts:
     That one is linear in log k, from nothing at 100 classes to `extrapolation` at 10,000.
     """
 
-    n_classes, n_probes, onset, grid = 100, 200, 0.0, (2, 100, 5000)
+    n_classes, n_probes, grid = 100, 200, (100, 5000)
 
     def __init__(self, sampling=0.2, extrapolation=0.0, by_probes=0.0, per_class=2.0):
-        self.spread, self.slope = sampling, extrapolation / 2
+        self.sampling, self.slope = sampling, extrapolation / 2
         self.class_variance, self.probe_variance = 1 - by_probes, by_probes
         self.probes_per_class = per_class
         self.told_apart = by_probes > 0
 
-    def sampling(self, k):
-        return np.full(np.shape(k), self.spread)
-
     def extrapolation(self, k):
         return self.slope * np.log10(np.maximum(np.asarray(k) / 100, 1))
 
-    def limits(self, value, k, error, confidence):
+    def spread(self, k):
+        return np.hypot(self.sampling, self.extrapolation(k))
+
+    def sampled_share(self, k):
+        return (self.sampling / self.spread(k)) ** 2
+
+    def limits(self, value, k, confidence, factor):
         assert confidence == 0.9
+        error = factor * self.spread(k)
         return expit(logit(value) - Z * error), expit(logit(value) + Z * error)
 
 
@@ -96,27 +100,6 @@ def test_errors_of_extrapolating_are_those_at_the_same_ratio_and_end_at_k():
         assert made.half_width(size, 2.0) == pytest.approx(expected, rel=1e-6)
     for enough in (1000, 5000):
         assert made.half_width(enough, 2.0) < 1e-5
-
-
-def test_what_is_stated_without_a_step_beyond_falls_with_the_size_of_the_pilot():
-    """Four times the classes, a quarter of the variance, though it is stated as one of shape."""
-
-    class Stated(Doubts):
-        onset = 0.5
-
-        def extrapolation(self, k):
-            steps = np.log10(np.maximum(np.asarray(k) / 100, 1))
-            return np.where(np.asarray(k) > 100, np.hypot(0.5, self.slope * steps), 0.0)
-
-    made = WidthModel(Flat(), Stated(extrapolation=0.8), 1000)
-    for size in (100, 400):
-        shape = 0.4 * math.log10(1000 / size)
-        expected = math.sqrt((0.2**2 + 0.5**2) * 100 / size + shape**2)
-        measured = 0.2 * math.sqrt(100 / size)
-        found = made.half_width(size, 2.0)
-        assert found == pytest.approx(half_width(expected, measured), rel=1e-6)
-    # As of as many classes as are asked about, what was measured counts.
-    assert made.half_width(1000, 2.0) == pytest.approx(half_width(0.2 / math.sqrt(10)))
 
 
 @QUIET

@@ -9,23 +9,21 @@ import pytest
 from headcount.metrics import ACCURACY
 from headcount.questions.plan import FEWEST, MOST, PER_CLASS, WidthModel, plan_by, sufficient_sizes
 from headcount.support.words import OURS
-from headcount.uncertainty.error_model import ErrorModel
-from headcount.uncertainty.intervals import Uncertainty
+from interval_pilots import make_uncertainty, normal_moves
 
-EVEN = ErrorModel(
-    growth=1.0, blind_growth=0.0, scale=0.1, power=1.0, doubt=0.0, share=0.0,
-    levels=(0.0, 1.0), quantiles=(0.0, 2.0),
-)  # fmt: skip
+GRID = np.array([100, 1000, 10_000])
+SHAPE = 0.1 * np.log(GRID / 100)  # beside an error of sampling of 0.2
 
 
 def doubts(**changed):
     fields = {
-        "n_classes": 100, "n_probes": 200, "grid": np.array([2, 100, 10_000]),
-        "observed_error": np.full(3, 0.2), "growth": None, "bias": np.zeros(3),
+        "n_classes": 100, "n_probes": 200, "inside": np.array([2, 100]),
+        "observed_error": np.full(2, 0.2), "grid": GRID,
+        "moves": normal_moves(np.hypot(0.2, SHAPE)), "sampled": 0.04 / (0.04 + SHAPE**2),
         "class_variance": 3e-4, "probe_variance": 1e-4, "probes_per_class": 2.0,
-        "observed": 0.5, "model": EVEN,
+        "observed": 0.5,
     }  # fmt: skip
-    return Uncertainty(**fields | changed)
+    return make_uncertainty(**fields | changed)
 
 
 def forecast_of(value):
@@ -45,13 +43,15 @@ def test_constants():
 
 def test_the_sampling_variance_by_the_formula():
     made = model()
-    # At as many classes, four times, and forty times: the root of their number.
+    # Of as many classes, four times, and forty times, the share that sampling has there.
     for size in (100, 400, 4000):
-        assert made.sampling(np.array(float(size)), 2.0) == pytest.approx(0.04 * 100 / size)
+        share = float(made.u.sampled_share(max(math.floor(1000 / size * 100 + 1e-9), 100)))
+        assert made.sampling(np.array(float(size)), 2.0) == pytest.approx(share * 100 / size)
     # A quarter comes from probes: twice as many halve that.
     assert made.by_probes == pytest.approx(0.25)
-    assert made.sampling(np.array(100.0), 4.0) == pytest.approx(0.04 * 0.875)
-    assert made.sampling(np.array(100.0), 1.0) == pytest.approx(0.04 * 1.25)
+    share = float(made.u.sampled_share(1000))
+    assert made.sampling(np.array(100.0), 4.0) == pytest.approx(share * 0.875)
+    assert made.sampling(np.array(100.0), 1.0) == pytest.approx(share * 1.25)
 
 
 def test_the_variance_follows_how_near_the_value_is_to_one_half():
@@ -60,14 +60,15 @@ def test_the_variance_follows_how_near_the_value_is_to_one_half():
     spread = {100: 0.25, 400: 0.16, 1000: 10 / 121}
     for size in (400, 1000, 5000):
         at = min(size, 1000)
-        expected = 0.04 * (0.25 / spread[at]) * 100 / size
+        share = float(made.u.sampled_share(max(100_000 // size, 100)))
+        expected = share * (0.25 / spread[at]) * 100 / size
         assert made.sampling(np.array(float(size)), 2.0) == pytest.approx(expected)
 
 
 def test_the_spread_of_a_value_is_at_least_half_a_probe():
     made = model(lambda k: np.where(k > 100, 0.0, 0.5))
     # Half of one in 200 probes, for a quarter at 100 classes.
-    expected = 0.04 * 0.25 / (0.5 / 200) * 100 / 400
+    expected = float(made.u.sampled_share(250)) * 0.25 / (0.5 / 200) * 100 / 400
     assert made.sampling(np.array(400.0), 2.0) == pytest.approx(expected)
 
 
@@ -75,8 +76,8 @@ def test_the_error_of_shape_is_that_at_the_same_ratio():
     made = model(k=1000)
     # 0.1 log(k / K) on the grid and straight in log k between its points.
     for size, ratio in ((100, 10), (10, 100), (500, 2), (999, 1000 / 999), (1000, 1), (4000, 1)):
-        expected = (0.1 * math.log(math.floor(100 * ratio + 1e-9) / 100)) ** 2
-        assert made.extrapolation(np.array(float(size))) == pytest.approx(expected, rel=1e-6)
+        expected = 1 - made.u.sampled_share(math.floor(100 * ratio + 1e-9))
+        assert made.extrapolation(np.array(float(size))) == pytest.approx(float(expected))
 
 
 def test_a_value_nearer_to_one_than_a_probe_is_shown_by_a_larger_pilot():
@@ -87,9 +88,9 @@ def test_a_value_nearer_to_one_than_a_probe_is_shown_by_a_larger_pilot():
         assert made.shown.n_probes == math.ceil(1 / made.rarer)
         assert made.u.n_probes == 200
         sizes = np.array([150.0, 250.0])  # 300 and 500 probes
-        error = np.sqrt(made.sampling(sizes, 2.0))
+        factor = np.sqrt(made.sampling(sizes, 2.0))
         for i, known in enumerate((made.u, made.shown)):
-            lower, upper = known.limits(value, 100, error[i], 0.9)
+            lower, upper = known.limits(value, 100, 0.9, factor[i])
             found = made.half_width(sizes[i], 2.0)
             assert float(found) == pytest.approx(float(upper - lower) / 2)
     for value, n_probes in ((0.005, 200), (0.0051, 200), (0.0, 200), (1.0, 200), (0.0049, 205)):
@@ -116,9 +117,8 @@ def test_options_hold_what_they_say():
 
 def test_shares_of_the_error_by_hand():
     found = plan_by(model(), 0.02, None)
-    sampled, shape = 0.04, (0.1 * math.log(10)) ** 2
-    total = sampled + shape
-    expected = (0.75 * sampled / total, 0.25 * sampled / total, shape / total)
+    sampled = 0.04 / (0.04 + (0.1 * math.log(10)) ** 2)
+    expected = (0.75 * sampled, 0.25 * sampled, 1 - sampled)
     shares = (found.class_share, found.probe_share, found.extrapolation_share)
     assert shares == pytest.approx(expected)
     assert found.probes_per_class == 2.0 and plan_by(model(), 0.02, 7.0).probes_per_class == 7.0
@@ -127,8 +127,7 @@ def test_shares_of_the_error_by_hand():
 def test_the_upper_limit_is_the_least_on_the_way_to_k():
     made = model(k=1000)
     known, stages = made.u, np.array([100.0, 1000.0])
-    error = np.sqrt(0.04 + made.u.extrapolation(stages) ** 2)
-    lower, upper = known.limits(np.array([0.5, 0.5]), stages, error, 0.9)
+    lower, upper = known.limits(np.array([0.5, 0.5]), stages, 0.9)
     found = float(made.half_width(100, 2.0))
     assert found <= float(upper.min() - lower.min()) / 2 + 1e-12
     # Between its ends the interval is nowhere narrower above than at the pilot's own size.

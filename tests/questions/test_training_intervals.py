@@ -22,8 +22,8 @@ from headcount.questions.learning_curve import (
 )
 from headcount.questions.training import GROUPS, forecast_training
 from headcount.simulate.theory import probit_normal_law
-from headcount.uncertainty.error_model import MODEL
 from headcount.uncertainty.jackknife import MetricJackknife, metric_covariance
+from headcount.uncertainty.refitted import MODEL
 
 SIZES = (1, 2, 4, 8)
 

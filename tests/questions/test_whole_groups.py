@@ -12,6 +12,7 @@ from headcount.estimators.whole_groups import WholeGroups, for_groups
 from headcount.questions.compare import are_paired
 from headcount.simulate import Population, near_duplicates
 from headcount.uncertainty.resampling import refits, sampler_for
+from plausible import spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::headcount.errors.ExtrapolationWarning")
 
@@ -74,22 +75,20 @@ def test_families_make_intervals_wider_than_single_classes(pilot, result):
     assert result.value(800) > single.value(800) + 0.1
 
 
-def test_the_stated_error_is_that_of_both_factors(pilot):
+def test_plausible_laws_err_in_both_factors(pilot):
     """By the delta method: logit of r A, from the errors of r and of logit A."""
     fit = WholeGroups(method=Auto()).fit(pilot)
-    stated, share = fit.stated_error([10.0])[0], fit.share_
-    inner = fit.method_.stated_error([10.0])[0]
-    among = float(fit.method_.predict(10 * pilot.merged.n_groups))
-
-    def logit(p):
-        return np.log(p / (1 - p))
-
-    step = 1e-6
-    by_share = (logit((share + step) * among) - logit(share * among)) / step * fit.share_error_
-    moved = 1 / (1 + np.exp(-(logit(among) + step)))
-    by_among = (logit(share * moved) - logit(share * among)) / step * inner
-    assert stated == pytest.approx(np.hypot(by_share, by_among), rel=1e-4)
-    assert WholeGroups(method=ProbitNormal()).fit(pilot).stated_error([10.0]) is None
+    share, groups = fit.share_, 10 * pilot.merged.n_groups
+    values = fit.plausible([10 * pilot.n_classes])
+    among = float(fit.method_.predict(groups))
+    inner = float(spread(fit.method_.plausible(groups)))
+    by_share = fit.share_error_ / share / (1 - share * among)
+    by_among = inner * (1 - among) / (1 - share * among)
+    assert values.shape == (128, 1)
+    # 128 pairs of errors are not quite normal, nor quite independent.
+    assert spread(values)[0] == pytest.approx(np.hypot(by_share, by_among), rel=0.1)
+    assert np.median(values) == pytest.approx(share * among, rel=0.02)
+    assert WholeGroups(method=ProbitNormal()).fit(pilot).plausible([800]) is None
 
 
 def test_the_error_of_the_share_is_that_between_groups(pilot):

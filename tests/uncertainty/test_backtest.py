@@ -310,7 +310,7 @@ def test_the_name_stays_the_function_once_its_module_is_loaded(pilot):
 
 def test_coverage_by_hand(pilot):
     from headcount.uncertainty.asymptotics import metric_error
-    from headcount.uncertainty.error_model import MODEL
+    from headcount.uncertainty.refitted import MODEL
 
     found = backtest(pilot, method="probit-normal", repeats=6)
     a = found.observed
@@ -318,7 +318,9 @@ def test_coverage_by_hand(pilot):
     for step in found.steps:
         x = math.log(step.ratio)
         grown = own**2 * step.ratio * math.exp(MODEL.growth * MODEL.blind_growth * x)
-        reach = MODEL.multiplier(0.9) * math.sqrt(grown + (MODEL.scale * x**MODEL.power) ** 2)
+        reach = float(MODEL.multiplier(0.9)) * math.sqrt(
+            grown + (MODEL.scale * x**MODEL.power) ** 2
+        )
         wrong = [-math.log1p(-f) for f in step.forecasts]
         inside = [
             abs(math.log(w) - math.log(-math.log1p(-a))) <= reach * f / w

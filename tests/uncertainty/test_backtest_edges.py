@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import norm
 
 from headcount import DataError, ParameterError, Pilot, backtest
 from headcount.curves.favorability import Favorability
@@ -19,6 +21,7 @@ from headcount.uncertainty.backtest import (
     with_coverage,
 )
 from headcount.uncertainty.resampling import Refit, Refits, Subsamples
+from interval_pilots import normal_moves
 
 GRID = np.array([2, 100, 5000])
 HALVES = np.array([[0.9, 0.5, 0.1], [0.9, 0.4, 0.2]])
@@ -121,19 +124,19 @@ def test_the_best_reaches_farthest_then_is_off_least_then_comes_first_by_name():
         assert [result.method for result in best_first(methods)] == order
 
 
-def covered(curve, stated, observed=0.9, n_probes=10, confidence=0.9):
-    """Coverage of one forecast of 0.95 from half of 100 classes, whose grid is known."""
+def covered(curve, spread, observed=0.9, n_probes=10, confidence=0.9):
+    """Coverage of one forecast from half of 100 classes, whose laws spread so far in log odds."""
     step = BacktestStep(50, 2.0, (float(curve),), observed)
     grid = np.array([50, 100, 200])
     result = Backtest(100, "any", observed, (step,), grid, np.empty((0, 3)))
-    fit = Refit(np.full(3, float(curve)), np.full(3, float(stated)), n_probes)
+    fit = Refit(np.full(3, float(curve)), expit(logit(curve) + normal_moves([spread])), n_probes)
     sizes = (Refits(50, (fit,), np.full((1, 3), float(curve))),)
     pilot = Pilot.from_losses([0] * n_probes, 100)
     return with_coverage(pilot, result, Subsamples(grid, sizes, True), confidence)
 
 
 def test_all_right_is_measured_as_half_a_probe_less():
-    # One is taken for 0.95 of ten probes; nearly no error is stated.
+    # One is taken for 0.95 of ten probes; laws are nearly all alike.
     found = [
         covered(value, 1e-3, observed=1.0).steps[0].coverage for value in (0.85, 0.94, 0.94995)
     ]
@@ -145,15 +148,11 @@ def test_all_right_is_measured_as_half_a_probe_less():
     assert covered(0.9, 1e-3).confidence == 0.9
 
 
-def test_a_stated_error_covers_as_far_as_it_reaches():
-    # At twice the classes the middle half of such errors is 0.655 of what is stated.
-    def wrong(value):
-        return -math.log1p(-value)
-
-    reach = 0.655 * 0.2 * 0.9 / wrong(0.9)
+def test_plausible_laws_cover_as_far_as_they_reach():
+    reach = norm.ppf(0.75) * 0.2  # the middle half
     for share, expected in ((0.99, 1.0), (1.01, 0.0)):
         for sign in (-1, 1):
-            edge = -math.expm1(-wrong(0.9) * math.exp(sign * share * reach))
+            edge = expit(logit(0.9) + sign * share * reach)
             found = covered(0.9, 0.2, observed=edge, n_probes=1000, confidence=0.5)
             assert found.steps[0].coverage == expected
 

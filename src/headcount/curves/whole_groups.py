@@ -25,7 +25,11 @@ def refuse_other_metric(metric: Metric) -> None:
 
 
 def of_groups(
-    k: Any, n_classes: int, n_groups: int, share: float, among: Callable[[Floats], Floats]
+    k: Any,
+    n_classes: int,
+    n_groups: int,
+    share: float | Floats,
+    among: Callable[[Floats], Floats],
 ) -> Floats:
     """Return accuracy among k classes in whole groups.
 
@@ -35,8 +39,8 @@ def of_groups(
         Numbers of classes.
     n_classes, n_groups : int
         Classes of a pilot, and groups that they are in.
-    share : float
-        Accuracy among the classes of one's own group.
+    share : float or ndarray
+        Accuracy among the classes of one's own group; a column for several laws at once.
     among : callable
         Gives accuracy among numbers of groups, of probes that no class of their own group beats.
 

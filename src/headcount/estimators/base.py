@@ -36,8 +36,9 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         Whether probes whose losses are only known from below can be used.
     uses_scores : bool
         Whether a method that needs only losses looks at scores where there are any.
-    states_error : bool
-        Whether it says how far off it may be (`stated_error`), so that fewer refits will do.
+    gives_laws : bool
+        Whether it gives laws as plausible as the fitted one (`plausible`), so that fewer refits
+        will do.
     slow : bool
         Whether a fit takes so long that experiments leave it out unless it is asked for.
     published : bool
@@ -56,7 +57,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     needs: ClassVar[str] = "losses"
     takes_censored: ClassVar[bool] = False
     uses_scores: ClassVar[bool] = False
-    states_error: ClassVar[bool] = False
+    gives_laws: ClassVar[bool] = False
     slow: ClassVar[bool] = False
     published: ClassVar[bool] = False
     about: ClassVar[str]
@@ -105,10 +106,11 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "favorability_")
         return self.favorability_ or PredictedCurve.sample(self.predict, classes)
 
-    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> NDArray[np.float64] | None:
-        """Return what the method itself says about its error at k / K, if anything.
+    def plausible(self, k: Any, metric: Metric = ACCURACY) -> NDArray[np.float64] | None:
+        """Return a metric among k classes under laws as plausible as the fitted one, (laws, k).
 
-        As standard deviations of the log odds of a metric.
+        None where the method knows of none: then they are taken from refits
+        (`headcount.uncertainty.refitted`).
         """
         return None
 

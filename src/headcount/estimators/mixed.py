@@ -31,6 +31,7 @@ from headcount.curves.mixed import (
     count_by_group,
     mix_table,
     rivals,
+    within,
 )
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
@@ -42,7 +43,7 @@ Floats = NDArray[np.float64]
 
 FINENESS = 10  # nodes of a law for each standard deviation, when the correlation is looked for
 CLOSE = 0.005  # of the correlation
-LEAST = 1e-9  # values nearer to nought or one have no log odds
+LEAST = 1e-9  # values below this are not divided by
 
 
 class Mixed(Extrapolator):
@@ -68,7 +69,7 @@ class Mixed(Extrapolator):
     def __init__(self, *, method: Extrapolator, mix: Mapping[str, float]) -> None:
         self.method = method
         self.mix = mix
-        self.states_error = method.states_error  # type: ignore[misc]
+        self.gives_laws = method.gives_laws  # type: ignore[misc]
 
     def _estimate(self, pilot: Pilot) -> None:
         if self.method.needs != "losses":
@@ -104,31 +105,26 @@ class Mixed(Extrapolator):
         """Return what is expected of a metric among k classes."""
         return self.law_.value(k, metric)
 
-    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
-        r"""Return what follows for the mix from the errors that the method states for each pair.
+    def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
+        """Return what follows for the mix from the plausible laws of each pair of groups.
 
-        With :math:`a_{gh}` the accuracy of the probes of g among the classes of h, and
-        :math:`s_{gh}` the error of its log odds, an error of a factor of the product is
-        :math:`(1 - a_{gh}) s_{gh}` of it. Those of one group's probes against different groups
-        are taken as independent, those of different groups' probes as the same.
+        What the probes of one group get right is multiplied, for each group of rivals, by how much
+        more or less the law of that pair says than its fit. Laws of one group's probes against
+        different groups are drawn independently, those of different groups' probes together.
         """
-        ratios = np.asarray(ratio, dtype=np.float64)
-        k = np.maximum(ratios.ravel() * self.n_classes_, 1.0).round()
-        total, value = np.zeros(k.shape), np.zeros(k.shape)
+        counts = np.asarray(k, dtype=np.float64).ravel()
+        total: Any = 0.0
         for g, (fits, joint) in enumerate(zip(self.fits_, self.law_.joint, strict=True)):
-            met = rivals(self.law_.shares, k, g) + 1.0
-            right = joint.value(met - 1)
-            variance = np.zeros(k.shape)
+            met = rivals(self.law_.shares, counts, g) + 1.0
+            right: Any = joint.value(met - 1, within(metric))
             for h, fit in enumerate(fits):
-                known = self.class_counts_[h] + (g != h)
-                stated = fit.stated_error(met[:, h] / known, metric)
-                if stated is None:
+                values = fit.plausible(met[:, h], metric)
+                if values is None:
                     return None
-                variance += np.square((1 - fit.predict(met[:, h])) * stated)
-            total += self.law_.emphasis[g] * right * np.sqrt(variance)
-            value += self.law_.emphasis[g] * right
-        inside = np.clip(value, LEAST, 1 - LEAST)
-        return np.asarray(total / (inside * (1 - inside))).reshape(ratios.shape)
+                order = np.random.default_rng(h).permutation(len(values)) if h else slice(None)
+                right = right * values[order] / np.maximum(fit.value(met[:, h], metric), LEAST)
+            total = total + self.law_.emphasis[g] * right
+        return np.asarray(np.minimum(total, 1.0)).reshape(-1, *np.shape(k))
 
 
 def pair_pilot(counts: GroupCounts, group: int, rival_group: int) -> Pilot:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from headcount.curves.laws import scattered
 from headcount.curves.whole_groups import of_groups, refuse_other_metric
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
@@ -60,7 +61,7 @@ class WholeGroups(Extrapolator):
         self.method = method
         self.needs = "beats" if method.needs == "losses" else method.needs  # type: ignore[misc]
         self.uses_scores = method.uses_scores  # type: ignore[misc]
-        self.states_error = method.states_error  # type: ignore[misc]
+        self.gives_laws = method.gives_laws  # type: ignore[misc]
         self.slow = method.slow  # type: ignore[misc]
 
     def _check(self, pilot: Pilot) -> None:
@@ -90,18 +91,17 @@ class WholeGroups(Extrapolator):
         refuse_other_metric(metric)
         return self.predict(k)
 
-    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
-        """Return what the method says about its error, with that of `share_`."""
-        if self.method_ is None or self.share_ <= 0:
+    def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
+        """Return what the laws of the method say, each with a plausible share of its own."""
+        refuse_other_metric(metric)
+        method = self.method_
+        if method is None or self.share_ <= 0 or (among := method.plausible(1.0)) is None:
             return None
-        stated = self.method_.stated_error(ratio, metric)
-        if stated is None:
-            return None
-        groups = np.maximum(np.round(np.asarray(ratio) * self.n_groups_), 1.0)
-        among = np.minimum(self.method_.predict(groups), 1 - 1e-9)
-        wrong = 1 - self.share_ * among
-        error = np.hypot(stated * (1 - among), self.share_error_ / self.share_)
-        return np.asarray(error / wrong)
+        error = self.share_error_ * scattered(len(among))
+        shares = np.clip(self.share_ + error, 0.0, 1.0)[:, None]
+        return of_groups(
+            k, self.n_classes_, self.n_groups_, shares, lambda g: np.asarray(method.plausible(g))
+        )
 
     def _among(self, groups: Floats) -> Floats:
         return np.zeros(groups.shape) if self.method_ is None else self.method_.predict(groups)

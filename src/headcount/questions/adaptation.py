@@ -510,12 +510,8 @@ def _retraining(
     if first is not None and second is not None:
         shared, correlation = shared_sampling(first, second, grid)
     if before.uncertainty is not None:
-        error = before.uncertainty.error(grid)
-        by_sampling = before.uncertainty.sampling(grid)
         # What is due to the shape of the curve beyond the pilot, the other pilot knows nothing of.
-        correlation = correlation * np.divide(
-            by_sampling, error, out=np.ones(len(grid)), where=error > 0
-        )
+        correlation = correlation * np.sqrt(before.uncertainty.sampled_share(grid))
     lower = upper = chance = None
     value, expected = after.value(grid), before.value(grid)
     correlation = np.clip(correlation, -ONE, ONE)

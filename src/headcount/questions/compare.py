@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import logit, ndtr, ndtri
 
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
@@ -35,7 +35,6 @@ from headcount.support.words import (
 )
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import HALVES, LEAST_HALF
-from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
 from headcount.uncertainty.jackknife import without_each
 from headcount.uncertainty.resampling import refits
 
@@ -320,11 +319,10 @@ def _cell(value: Any) -> Any:
 
 
 LEAST_LEAD = 0.001  # less is no lead, so that curves which touch do not cross
-CHANCE_LEVEL = 0.9  # chances go with intervals of this level, whatever level is shown
 LATTICE = (2584, 1597)  # neighbours in the Fibonacci sequence
+PLACES = np.linspace(-5.0, 5.0, 100)  # normal quantiles at which quantiles are computed
 EDGE = 1e-9
 ONE = 1 - 1e-15  # a correlation that is finite on Fisher's scale
-CERTAIN = 40.0  # standard deviations
 PRIOR = 4  # halves that the correlation up to the pilot's size counts for beyond it
 INSIDE = 12  # numbers of classes up to K at which each class is left out in turn
 
@@ -364,11 +362,11 @@ def compare(
 
     Notes
     -----
-    The errors of two forecasts are taken as normal on the scale log(-log(1 - A)), A being the
-    metric, with the standard deviations of their own intervals. From this follows how the
-    difference is spread. Its interval holds the middle 90% of it (or what `confidence` says). The
-    chance that the first is better is the chance that its value is the higher one. If a back-test
-    found forecasts too high or too low, they are first corrected for that.
+    Each forecast has plausible curves (`headcount.uncertainty.intervals`), and at each number of
+    classes its value has quantiles over them. Those of two systems are drawn jointly, in evenly
+    spread pairs joined by a normal copula. The interval of the difference holds the middle 90% of
+    the pairs (or what `confidence` says). The chance that the first is better is the share of pairs
+    in which it is.
 
     If systems were measured on the same classes, with as many probes in each, their errors are
     correlated. Up to the pilot's size K, the correlation is that of what the systems say when each
@@ -596,50 +594,26 @@ def _compare(
 
 @dataclass(frozen=True)
 class Gap:
-    """Two systems along the curve, on the scale of `headcount.uncertainty.error_model`.
+    """How far the first of two systems is ahead along the curve, in evenly spread joint draws.
 
-    Middles (2, points), their errors, and the correlation of these. Up to `certain` classes both
-    are at their best.
+    A row for each draw. Up to `certain` classes both are at their best.
     """
 
     grid: Ints
     certain: int
-    middles: Floats
-    errors: Floats
-    correlation: Floats
-    multiplier: Callable[[float], Floats]
+    leads: Floats
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return quantiles of the difference of values that have normal errors there."""
-        # What two errors share and what they differ by are independent, and change sides alike:
-        # whoever comes first, the same pairs of errors are looked at.
-        z, errors = normal_pairs(), self._heavier(confidence) * self.errors
-        shared = z[0][:, None] * np.sqrt((1 + self.correlation) / 2)
-        differs = z[1][:, None] * np.sqrt((1 - self.correlation) / 2)
-        first, second = (
-            expit(inverse_cloglog(middle + error * steps))
-            for middle, error, steps in zip(
-                self.middles, errors, (shared + differs, shared - differs), strict=True
-            )
-        )
+        """Return quantiles of the lead."""
         levels = [(1 - confidence) / 2, (1 + confidence) / 2]
-        ends = np.quantile(first - second, levels, axis=0)
+        ends = np.quantile(self.leads, levels, axis=0, method="hazen")
         lower, upper = np.where(self.grid <= self.certain, 0.0, ends)
         return lower, upper
 
     def chance(self) -> Floats:
         """Return the chance that the value of the first is the higher one."""
-        lead = self.middles[0] - self.middles[1]
-        shared = 2 * self.correlation * self.errors[0] * self.errors[1]
-        error = np.sqrt(np.maximum((self.errors**2).sum(axis=0) - shared, 0.0))
-        error = self._heavier(CHANCE_LEVEL) * error
-        unsure = error > 0
-        steps = np.where(unsure, lead / np.where(unsure, error, 1.0), CERTAIN * np.sign(lead))
-        return np.where(self.grid <= self.certain, 0.5, ndtr(steps))
-
-    def _heavier(self, confidence: float) -> Floats:
-        """Return how much wider an interval is than that of a normal error."""
-        return np.asarray(self.multiplier(confidence) / ndtri((1 + confidence) / 2))
+        chances = (1 + np.sign(self.leads).mean(axis=0)) / 2
+        return np.where(self.grid <= self.certain, 0.5, chances)
 
 
 def normal_pairs() -> Floats:
@@ -654,19 +628,23 @@ def normal_pairs() -> Floats:
 
 
 def gap_between(both: tuple[Forecast, Forecast], grid: Ints, shared: Floats) -> Gap | None:
-    """Return how two forecasts differ; `shared` correlates their errors."""
-    errors = [forecast.uncertainty for forecast in both if forecast.uncertainty is not None]
-    if len(errors) < len(both):
-        return None
-    middles = np.array([u.middle(f.value(grid), grid) for f, u in zip(both, errors, strict=True)])
-    return Gap(
-        grid,
-        both[0].metric.certain,
-        cloglog(middles),
-        np.array([u.error(grid) for u in errors]) * slope(middles),
-        shared,
-        lambda confidence: np.max([u.multiplier(confidence, grid) for u in errors], axis=0),
-    )
+    """Return how two forecasts differ, drawn jointly; `shared` correlates their errors.
+
+    What two errors share and what they differ by are independent, and change sides alike: whoever
+    comes first, the same pairs of errors are looked at.
+    """
+    first, second = normal_pairs()
+    together = np.multiply.outer(first, np.sqrt((1 + shared) / 2))
+    apart = np.multiply.outer(second, np.sqrt((1 - shared) / 2))
+    values = []
+    for system, places in zip(both, (together + apart, together - apart), strict=True):
+        if system.uncertainty is None:
+            return None
+        quantiles = system.uncertainty.quantiles(system.value(grid), grid, ndtr(PLACES))
+        values.append(
+            np.array([np.interp(z, PLACES, q) for z, q in zip(places.T, quantiles.T, strict=True)])
+        )
+    return Gap(grid, both[0].metric.certain, (values[0] - values[1]).T)
 
 
 def last_crossing(

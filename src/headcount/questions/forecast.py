@@ -405,10 +405,10 @@ class Forecast:
             one new random set of k classes; the same where that set contains the pilot's classes,
             around `value(k, "grown_set")`.
         by : {"resampling", "asymptotic"}
-            Resampling: classes are resampled, and the error of extrapolating is added
-            (`Uncertainty`). Asymptotic: large-sample theory, with a jackknife over classes up to
-            the pilot's size, and beyond it the delta method, for moment regression alone. It leaves
-            out bias.
+            Resampling: quantiles over plausible curves, and up to the pilot's size what leaving out
+            classes shows (`Uncertainty`). Asymptotic: large-sample theory, with a jackknife over
+            classes up to the pilot's size, and beyond it the delta method, for moment regression
+            alone. It leaves out bias.
         probes_per_class : float, optional
             For single sets: how many probes for each class the test of the set will have. By
             default the test has endless probes.
@@ -915,5 +915,5 @@ def _assess(
             n_jobs=n_jobs,
         )
     uncertainty = assess(pilot, backtest, fitted, jackknife)
-    sampling = float(uncertainty.sampling(observed.n_classes))
+    sampling = float(uncertainty.spread(observed.n_classes))
     return with_coverage(pilot, backtest, subsamples, confidence, sampling), uncertainty

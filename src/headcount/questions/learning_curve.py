@@ -19,7 +19,7 @@ from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.simulate.theory import probit_normal_law
 from headcount.support import validation
-from headcount.uncertainty.error_model import MODEL
+from headcount.uncertainty.refitted import MODEL
 
 Floats = NDArray[np.float64]
 

@@ -283,23 +283,19 @@ class WidthModel:
         self.per_class = u.probes_per_class
 
     def sampling(self, classes: Floats, per_class: float, k: Any = None) -> Floats:
-        """Variance that comes from the choice of classes and probes."""
-        size, u = self.u.n_classes, self.u
-        asked = self.k if k is None else k
+        """Variance that the choice of classes and probes leaves, as a share of today's."""
+        size, asked = self.u.n_classes, self.k if k is None else k
         reached = np.minimum(classes, asked)  # where the pilot to come measures
         inside = np.minimum(reached, size)
-        level = u.sampling(inside) ** 2 * self._spread(inside) / self._spread(reached)
+        level = (self.u.spread(inside) / self.u.spread(size)) ** 2
+        level = level * self._spread(inside) / self._spread(reached)
         mix = 1 - self.by_probes + self.by_probes * self.per_class / per_class
-        beyond = self._beyond(classes, asked)
-        # What is stated without any step beyond the pilot is due to its size.
-        due = np.where(beyond > size, u.onset**2, 0.0)
-        growth = (u.sampling(beyond) ** 2 + due) / u.sampling(size) ** 2
-        return np.asarray(level * size / classes * mix * growth)
+        share = self.u.sampled_share(self._beyond(classes, asked))
+        return np.asarray(share * level * mix * size / classes)
 
     def extrapolation(self, classes: Floats, k: Any = None) -> Floats:
-        """Variance of the error of shape."""
-        beyond = self._beyond(classes, self.k if k is None else k)
-        return np.asarray(np.maximum(self.u.extrapolation(beyond) ** 2 - self.u.onset**2, 0.0))
+        """Variance of the error of shape, as a share of today's at the same ratio."""
+        return 1.0 - self.u.sampled_share(self._beyond(classes, self.k if k is None else k))
 
     def half_width(self, classes: Any, per_class: float) -> Floats:
         """Half the width of the interval to expect.
@@ -309,13 +305,14 @@ class WidthModel:
         """
         sizes = np.asarray(classes, dtype=np.float64)
         stages = self._stages(sizes)
-        value = self._values(stages)
-        error = np.sqrt(self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages))
-        beyond = self._beyond(sizes, stages)
+        value, beyond = self._values(stages), self._beyond(sizes, stages)
+        factor = np.sqrt(
+            self.sampling(sizes, per_class, stages) + self.extrapolation(sizes, stages)
+        )
         plain, shown = (
             np.subtract(*(limit.min(axis=0) for limit in reversed(limits)))
             for limits in (
-                uncertainty.limits(value, beyond, error, self.forecast.confidence)
+                uncertainty.limits(value, beyond, self.forecast.confidence, factor)
                 for uncertainty in (self.u, self.shown)
             )
         )
@@ -366,7 +363,7 @@ class WidthModel:
 def plan_by(model: WidthModel, half_width: float, per_class: float | None) -> Plan:
     """Return the plan that a model of the interval's width leads to."""
     u, forecast = model.u, model.forecast
-    if not float(u.sampling(u.n_classes)) > 0:
+    if not float(u.spread(u.n_classes)) > 0:
         raise UnsupportedError("this pilot shows no error at all, so there is nothing to plan by.")
     size = np.array(float(u.n_classes))
     sampled, shape = float(model.sampling(size, model.per_class)), float(model.extrapolation(size))

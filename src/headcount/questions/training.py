@@ -40,9 +40,10 @@ from headcount.support.validation import confidence_level
 from headcount.support.words import counted, percent, points, share_of
 from headcount.support.workers import doing
 from headcount.uncertainty.backtest import LEAST_HALF
-from headcount.uncertainty.error_model import cloglog, inverse_cloglog, slope
-from headcount.uncertainty.intervals import FREEDOM, log_odds_error, standard_error
+from headcount.uncertainty.intervals import FREEDOM
 from headcount.uncertainty.jackknife import MetricJackknife, refuse_unlisted
+from headcount.uncertainty.measured import log_odds_error, standard_error
+from headcount.uncertainty.refitted import stepped
 from headcount.uncertainty.resampling import SharedRivals
 
 Floats = NDArray[np.float64]
@@ -480,7 +481,7 @@ class TrainingForecast:
         return np.asarray(np.where(known, inside, values))
 
     def _limits(self, counts: Floats, sizes: TrainingSizes) -> tuple[Floats, Floats]:
-        """Return limits that are symmetric where errors are: see `uncertainty.error_model`."""
+        """Return limits that are symmetric where errors are: see `uncertainty.refitted`."""
         assert self.error is not None
         values = self._value_of(counts, sizes, self.metric)
         errors, half = self.error(counts, sizes, self.metric), np.full(counts.shape, EDGE)
@@ -492,8 +493,8 @@ class TrainingForecast:
             freedom = np.where(known, max(self.n_classes - 1, FREEDOM), freedom)
             half = np.where(known, 0.5 / self.n_probes[_key(sizes)], half)
         middle = logit(np.clip(values, half, 1 - half))
-        reach = stdtrit(freedom, (1 + self.confidence) / 2) * errors * slope(middle)
-        lower, upper = (expit(inverse_cloglog(cloglog(middle) + side * reach)) for side in (-1, 1))
+        reach = stdtrit(freedom, (1 + self.confidence) / 2) * errors
+        lower, upper = (expit(stepped(middle, side * reach)) for side in (-1, 1))
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(lower, values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(upper, values))

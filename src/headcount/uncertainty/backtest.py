@@ -37,8 +37,10 @@ from headcount.support.words import (
     times,
 )
 from headcount.support.workers import doing
-from headcount.uncertainty.intervals import Uncertainty, learned_model, sampling_error
+from headcount.uncertainty.intervals import Uncertainty, plausible_moves
+from headcount.uncertainty.measured import sampling_error
 from headcount.uncertainty.reach import error_spread, last_good, reach, reach_limits
+from headcount.uncertainty.refitted import RefitErrors
 from headcount.uncertainty.resampling import (
     Refit,
     Refits,
@@ -456,8 +458,8 @@ def backtest(
     metric : str or Metric
         What is forecast: "accuracy", or "top-5" and the like.
     repeats : int, optional
-        Random subsets of each size; by default 10, and 20 halves where the method does not state
-        its own error.
+        Random subsets of each size; by default 10, and 20 halves where the method gives no laws
+        as plausible as its own.
     tolerance : float
         Error (root mean square) up to which a forecast counts as good; 0.05 is 5 points.
     classes : int or sequence of int, optional
@@ -537,6 +539,7 @@ def hide_classes(
         random_state=random_state,
         n_jobs=n_jobs,
         sampler=sampler,
+        plausible_at=pilot.n_classes,
     )
     return compare_refits(pilot, name, metric, subsamples, tolerance), subsamples
 
@@ -572,7 +575,7 @@ def plan_sizes(
 
 def halves_for(estimator: Extrapolator) -> int:
     """Return how many random halves a method needs, where it is not said."""
-    return REPEATS if estimator.states_error else HALVES
+    return REPEATS if estimator.gives_laws else HALVES
 
 
 def _try(estimator: Extrapolator, pilot: Pilot) -> None:
@@ -666,7 +669,7 @@ def with_coverage(
     The interval of each forecast of K from m classes is the one that `Uncertainty` gives a pilot
     of m classes. No subset is jackknifed or back-tested itself: its sampling error is the pilot's
     times sqrt(K / m), grows as it does without halves, and no bias is known. For a method that
-    states its error only the last matters, as K is past 2 m or there.
+    gives plausible laws none of this matters, as K is past 2 m or there.
 
     Parameters
     ----------
@@ -682,44 +685,48 @@ def with_coverage(
         Standard error of the log odds measured at K; by default it is computed where it is needed.
     """
     refits_of = {size.n_classes: size.fits for size in subsamples.sizes}
-    unstated = any(
-        refit.stated is None for step in backtest.steps for refit in refits_of[step.n_classes]
-    )
     if sampling is None:
-        sampling = sampling_error(pilot, backtest.metric) if unstated else 0.0
+        has_laws = all(
+            refit.plausible is not None
+            for step in backtest.steps
+            for refit in refits_of[step.n_classes]
+        )
+        sampling = 0.0 if has_laws else sampling_error(pilot, backtest.metric)
     half = 0.5 / pilot.n_probes
     measured = float(np.clip(backtest.observed, half, 1 - half))
     steps = []
     for step in backtest.steps:
         inside = []
         for refit in refits_of[step.n_classes]:
-            uncertainty = _of_subset(backtest, step, refit, sampling)
-            value = np.interp(backtest.n_classes, backtest.grid, refit.curve)
-            lower, upper = uncertainty.band(value, backtest.n_classes, confidence)
-            inside.append(bool(lower <= measured <= upper))
+            value = np.interp([backtest.n_classes], backtest.grid, refit.curve)
+            uncertainty = _of_subset(backtest, step, refit, value, sampling)
+            lower, upper = uncertainty.band(value, [backtest.n_classes], confidence)
+            inside.append(bool(lower[0] <= measured <= upper[0]))
         steps.append(replace(step, coverage=float(np.mean(inside))))
     return replace(backtest, steps=tuple(steps), confidence=confidence)
 
 
 def _of_subset(
-    backtest: Backtest, step: BacktestStep, refit: Refit, sampling: float
+    backtest: Backtest, step: BacktestStep, refit: Refit, value: Floats, sampling: float
 ) -> Uncertainty:
-    """Return the errors of a forecast from some of the classes; see `with_coverage`."""
-    n_points, error = len(backtest.grid), sampling * np.sqrt(step.ratio)
+    """Return the errors of a forecast of K from some of the classes; see `with_coverage`."""
+    error = sampling * np.sqrt(step.ratio)
+    errors = RefitErrors(np.log([step.ratio]), error, None, np.zeros(1))
+    moves, freedom = plausible_moves(value, refit.plausible, errors, 0.5 / refit.n_probes)
     return Uncertainty(
         n_classes=step.n_classes,
         n_probes=refit.n_probes,
-        grid=backtest.grid,
-        observed_error=np.full(n_points, error),
-        growth=None,
-        bias=np.zeros(n_points),
+        inside=np.array([step.n_classes]),
+        observed_error=np.array([error]),
+        grid=np.array([backtest.n_classes]),
+        moves=moves,
+        sampled=np.ones(1),
         # Of other sets of classes nothing is asked.
         class_variance=0.0,
         probe_variance=0.0,
         probes_per_class=1.0,
         observed=step.observed,
+        freedom=freedom,
         told_apart=False,
-        stated=refit.stated,
-        model=learned_model(refit.stated),
         metric=backtest.metric,
     )

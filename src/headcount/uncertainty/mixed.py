@@ -34,7 +34,7 @@ from headcount.estimators.mixed import Mixed
 from headcount.metrics import Metric
 from headcount.pilot.pilot import Pilot
 from headcount.uncertainty.backtest import Backtest, compare_refits, halves_for, plan_sizes
-from headcount.uncertainty.intervals import variance_within
+from headcount.uncertainty.measured import variance_within
 from headcount.uncertainty.resampling import SharedRivals, Subsamples, curve_grid, refits
 
 Floats = NDArray[np.float64]
@@ -103,6 +103,7 @@ def hide_within_groups(
         random_state=random_state,
         n_jobs=n_jobs,
         sampler=sampler,
+        plausible_at=observed.n_classes,
     )
     return compare_refits(pilot, name, metric, subsamples, curve=observed), subsamples
 

@@ -183,14 +183,15 @@ class Refit:
     ----------
     curve : ndarray
         What is forecast on the grid.
-    stated : ndarray or None
-        Error that the method states there; see `Extrapolator.stated_error`.
+    plausible : ndarray or None
+        What is forecast where `refits` was told to ask for it, under laws as plausible as its own;
+        see `Extrapolator.plausible`.
     n_probes : int
         How many probes it saw.
     """
 
     curve: Floats
-    stated: Floats | None
+    plausible: Floats | None
     n_probes: int
 
 
@@ -271,6 +272,7 @@ def refits(
     n_jobs: int | None = None,
     order: Any = None,
     sampler: Sampler | None = None,
+    plausible_at: int | None = None,
 ) -> Subsamples:
     """Fit a method to random subsets of a pilot's classes and keep the curves it forecasts.
 
@@ -300,6 +302,8 @@ def refits(
         given the same subsets. It needs a pilot with scores.
     sampler : Sampler, optional
         What draws the subsets, where `sampler_for` has made it already.
+    plausible_at : int, optional
+        Number of classes at which laws as plausible as the fitted ones are asked for.
 
     Returns
     -------
@@ -340,7 +344,12 @@ def refits(
     ]
     calls = (
         delayed(_refit)(
-            estimator, sampler.draw(size, _rng(seed, size, repeat)), points, metric, os.getpid()
+            estimator,
+            sampler.draw(size, _rng(seed, size, repeat)),
+            points,
+            metric,
+            plausible_at,
+            os.getpid(),
         )
         for _, size, repeat in todo
     )
@@ -513,17 +522,22 @@ def _in_parallel(n_jobs: int | None, calls: Iterator[Any]) -> Any:
 
 
 def _refit(
-    estimator: Extrapolator, pilot: Pilot, grid: Ints, metric: Metric, parent: int
+    estimator: Extrapolator,
+    pilot: Pilot,
+    grid: Ints,
+    metric: Metric,
+    plausible_at: int | None,
+    parent: int,
 ) -> Refit | str:
     """Return what a method says of a pilot, or why it says nothing."""
     # Warning filters are shared by all threads of a process, so that only a worker may set them.
     # An empty context keeps warnings and progress from those who listen to the whole.
     with _quiet(os.getpid() != parent), workers.one_blas_thread():
-        return Context().run(_fit_and_forecast, estimator, pilot, grid, metric)
+        return Context().run(_fit_and_forecast, estimator, pilot, grid, metric, plausible_at)
 
 
 def _fit_and_forecast(
-    estimator: Extrapolator, pilot: Pilot, grid: Ints, metric: Metric
+    estimator: Extrapolator, pilot: Pilot, grid: Ints, metric: Metric, plausible_at: int | None
 ) -> Refit | str:
     try:
         with silence():
@@ -533,7 +547,8 @@ def _fit_and_forecast(
         return str(error)
     if not np.isfinite(curve).all():
         return "it gave a forecast that is not a number."
-    return Refit(curve, fit.stated_error(grid / pilot.n_classes, metric), pilot.n_probes)
+    plausible = None if plausible_at is None else fit.plausible([plausible_at], metric)
+    return Refit(curve, plausible, pilot.n_probes)
 
 
 def _gather(

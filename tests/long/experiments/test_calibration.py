@@ -9,7 +9,7 @@ import pytest
 from experiments import app
 from experiments.coverage import calibration, calibration_fit
 from headcount.estimators import NoChange
-from headcount.uncertainty.error_model import MODEL, ErrorModel
+from headcount.uncertainty.refitted import MODEL, ErrorModel
 
 TRUE = ErrorModel(
     growth=1.4,
@@ -42,9 +42,7 @@ def errors_under(model, n, seed, growth=None):
     error = model.share * bias + np.sqrt(variance) * rng.standard_t(6, x.shape)
     # So little is right that the scale of errors is that of log odds.
     said = np.full(x.shape, LITTLE)
-    return calibration_fit.Errors(
-        said, error, error, bias, observed, growth, truth, x, np.full_like(x, np.nan)
-    )
+    return calibration_fit.Errors(said, error, error, bias, observed, growth, truth, x)
 
 
 def test_constants_are_recovered():
@@ -86,28 +84,6 @@ def test_blind_growth_stands_in_for_the_growth_of_the_halves():
     blind = replace(errors, growth=np.full_like(errors.growth, np.nan))
     known = calibration_fit.loss(errors, model)
     assert calibration_fit.loss(blind, model) == pytest.approx(known, abs=1e-4)
-
-
-def test_constants_of_a_stated_error_are_recovered():
-    errors = errors_under(TRUE, 3000, seed=5)
-    rng = np.random.default_rng(6)
-    stated = np.exp(rng.normal(-1.5, 0.4, (3000, 1))) * (1 + errors.reach)
-    spread = np.where(errors.reach > 0, 1.4 * stated, errors.observed)
-    spread = np.sqrt(spread**2 + (0.6 * errors.bias) ** 2 + errors.truth**2)
-    error = 0.4 * errors.bias + spread * rng.standard_t(6, spread.shape)
-    errors = replace(errors, error=error, plain=error, stated=stated)
-    model = calibration_fit.fit(errors)
-    apart = calibration_fit.standard_errors(errors, model, resamples=8)
-    assert apart.keys() == {"stated", "doubt", "share", "quantile_90"}
-    # In units in which 90% of t with six degrees of freedom are within 1.645.
-    unit = 1.943 / 1.645
-    for name, value in {"stated": 1.4 * unit, "doubt": 0.6 * unit, "share": 0.4}.items():
-        assert abs(getattr(model, name) - value) < 4 * apart[name] < 0.3, name
-    assert model.multiplier(0.9) == pytest.approx(1.645, abs=1e-3)
-    assert model.multiplier(0.95) == pytest.approx(2.447 / unit, rel=0.05)
-    held = {"MODEL": MODEL, "replace": replace}
-    exec(calibration_fit.as_code(model, apart, are_stated=True), held)
-    assert held["STATED_MODEL"].stated == pytest.approx(model.stated, rel=0.01)
 
 
 def test_command(capsys, tmp_path):

@@ -7,7 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from headcount import Pilot
 from headcount.curves.observed import observe
 from headcount.metrics import ACCURACY
-from headcount.uncertainty.intervals import standard_error
+from headcount.uncertainty.measured import standard_error
 
 N_CLASSES, EACH, N_DIMS, SIGMA = 30, 5, 10, 0.6
 

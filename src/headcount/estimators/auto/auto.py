@@ -77,7 +77,7 @@ class Auto(Extrapolator):
     alias = "auto"
     takes_censored = True
     uses_scores = True
-    states_error = True
+    gives_laws = True
     about = "bent-normal, corrected by a network trained on random problems"
     cost = "under a second"
     advice = "the default: scores if there are any, or losses alone"
@@ -85,14 +85,12 @@ class Auto(Extrapolator):
     def __init__(self, *, use_scores: bool = True) -> None:
         self.use_scores = use_scores
 
-    def stated_error(self, ratio: Any, metric: Metric = ACCURACY) -> Floats | None:
-        """Return the spread of a metric over the laws at k / K, as that of log odds."""
-        counts = np.maximum(np.asarray(ratio, dtype=np.float64) * self.n_classes_, 1.0)
-        return self.laws_.spread(counts, metric)
+    def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
+        """Return a metric among k classes under each of the laws."""
+        return self.laws_.values(np.asarray(k, dtype=np.float64), metric)
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         self.base_ = BentNormal().fit(pilot)
-        self.n_classes_ = pilot.n_classes
         law = self.base_.favorability_
         assert law is not None  # bent-normal always has one
         self.note_, self.remedy_ = "", ""

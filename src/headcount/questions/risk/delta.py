@@ -12,8 +12,8 @@ from headcount.questions.risk.costs import ZERO_ONE, Cost, as_cost
 from headcount.questions.risk.covariance import risk_jackknife
 from headcount.questions.risk.priors import prior_weights
 from headcount.questions.risk.ranks import paid_by_probe
-from headcount.uncertainty.intervals import variance_within
 from headcount.uncertainty.jackknife import Jackknife
+from headcount.uncertainty.measured import variance_within
 
 Floats = NDArray[np.float64]
 
