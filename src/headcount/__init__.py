@@ -5,7 +5,7 @@ Measured on a pilot of K classes, forecast at k >> K:
 >>> import headcount
 >>> pilot = headcount.datasets.load_hangul().subset([chr(0xAC00 + 22 * i) for i in range(500)])
 >>> print(headcount.forecast(pilot, classes=1000).sentences()[0])
-At 1,000 classes: 87% (90% interval 83-89%).
+At 1,000 classes: 87% (90% interval 84-89%).
 """
 
 from __future__ import annotations

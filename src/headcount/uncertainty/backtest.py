@@ -484,7 +484,7 @@ def backtest(
     >>> [step.n_classes for step in result.steps]
     [100, 40, 20, 10]
     >>> round(result.steps[0].error, 2), result.supported
-    (0.02, 4.2)
+    (0.01, 6.1)
     """
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
