@@ -1,6 +1,5 @@
 """What is being done is shown on a terminal for as long as it takes."""
 
-import contextlib
 import os
 import time
 
@@ -36,13 +35,24 @@ def test_an_experiment_says_how_far_it_is_from_the_start(tmp_path, monkeypatch, 
 
 @pytest.fixture
 def endless_import(tmp_path):
-    """A package that all commands need and that is never done loading."""
+    """A package that all commands need, and that loads for as long as its pipe is open."""
     folder, pipe = tmp_path / "endless", tmp_path / "never"
     folder.mkdir()
     os.mkfifo(pipe)
-    (folder / "numba.py").write_text(f"open({str(pipe)!r})\n")
+    (folder / "numba.py").write_text(f"open({str(pipe)!r}).read()\n")
     before = os.environ.get("PYTHONPATH")
     return pipe, {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), before]))}
+
+
+def opened_by_a_reader(pipe, seconds=60):
+    """Return the end to write to, once somebody reads from the other."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +73,11 @@ def endless_import(tmp_path):
 def test_loading_what_a_command_needs_is_part_of_the_wait(pilot, endless_import, words, said):
     pipe, environment = endless_import
     shown = Terminal(*(pilot if word == PILOT else word for word in words), **environment)
+    loading = opened_by_a_reader(pipe)
     assert shown.wait_for(said, 30)
     shown.process.terminate()
     # Another thread may be given the signal, and Python heeds it only when it goes on.
-    with contextlib.suppress(OSError):  # nobody waits any more
-        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    os.close(loading)
     assert shown.finish() == (143, "")
 
 
