@@ -58,7 +58,7 @@ SOURCES = (
     "src/headcount/estimators/shared/likelihood.py",
 )
 
-GROUPS = 1645  # of problems to learn from
+GROUPS = 1800  # of problems to learn from
 KINDS = ("geometry", "sources", "geometry", "laws")  # of groups, in turn
 OF_LAWS, OF_SOURCES = 0.25, 0.25  # shares of what is learned from
 GROUP, GROUP_OF_MANY, MANY = 128, 32, 900  # problems made together; fewer of many classes

@@ -43,8 +43,8 @@ class Auto(Extrapolator):
     The network also says how far it expects to be off. Some hundred laws as plausible as that one
     (`laws_`) carry this to any metric.
 
-    Without scores the network works from the losses alone, which is less precise, and less so
-    where some of them are only known from below (censored probes).
+    Without scores the network works from the losses alone, which is less precise. Lists that were
+    cut (censored probes) cost some more.
 
     Parameters
     ----------
