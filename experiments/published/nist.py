@@ -120,15 +120,17 @@ def look(misses: Sequence[float], methods: Sequence[str]) -> Record:
     """Return what each method forecasts for one algorithm, and the limits of the default."""
     pilot = pilot_of(np.asarray(misses))
     record: Record = {"misses": {}, "refused": {}}
-    for name, estimator in resolve_all(list(methods)).items():
+    for name, estimator in resolve_all([name for name in methods if name != AUTO]).items():
         answer = forecast_record(estimator, pilot, LARGER, 0)
         if "accuracy" in answer:
             record["misses"][name] = [1 - value for value in answer["accuracy"]]
         else:
             record["refused"][name] = answer["refused"]
     if AUTO in methods:
-        limits = forecast(pilot, classes=LARGER, method=AUTO).interval(LARGER)
+        result = forecast(pilot, classes=LARGER, method=AUTO)
+        limits = result.interval(LARGER)
         assert limits is not None  # there are always some for so many classes
+        record["misses"][AUTO] = (1 - result.accuracy(LARGER)).tolist()
         record["limits"] = [(1 - limits[1]).tolist(), (1 - limits[0]).tolist()]
     return record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.errors import DataError
+from headcount.pilot.loading.safe_arrays import existing
 from headcount.support.output import write_atomically
 
 
@@ -34,19 +37,33 @@ def distinct_classes(vectors: NDArray[np.float16], labels: NDArray[np.int32]) ->
     return ~np.isin(labels, copies)
 
 
-def check(vectors: NDArray[np.float16], labels: NDArray[np.int32]) -> None:
+def check(vectors: NDArray[np.float16], labels: NDArray[np.int32], name: str) -> None:
     """Refuse what would break the contract of a source's file."""
     if vectors.ndim != 2 or len(vectors) != len(labels) or vectors.shape[1] > 64:
-        raise ValueError("A source needs one vector of at most 64 numbers for each label.")
+        raise DataError(f"{name} needs one vector of at most 64 numbers for each label.")
     if not np.isfinite(vectors).all():
-        raise ValueError("The vectors of a source must be finite.")
-    steps = np.diff(labels)
-    if labels[0] != 0 or not np.isin(steps, (0, 1)).all():
-        raise ValueError("Classes must be numbered 0, 1, ... with their rows together.")
+        raise DataError(f"{name} has vectors that are not finite; make it again.")
+    if not len(labels) or labels[0] != 0 or not np.isin(np.diff(labels), (0, 1)).all():
+        raise DataError(f"{name} must number its classes 0, 1, ... and keep their rows together.")
     if np.bincount(labels).min() < 2:
-        raise ValueError("Every class of a source needs two rows or more.")
+        raise DataError(f"{name} needs two rows or more of each class.")
     if not distinct_classes(vectors, labels).all():
-        raise ValueError("Two classes of a source share a vector; keep one of them.")
+        raise DataError(f"{name} has a vector that two classes share; keep one of them.")
+
+
+def read(path: Path) -> tuple[NDArray[np.float16], NDArray[np.int32], dict[str, Any]]:
+    """Return the vectors, labels and recipe of a source's file after a check of it."""
+    file = existing(path)
+    try:
+        with np.load(file, allow_pickle=False) as members:
+            vectors, labels = members["vectors"], members["labels"]
+            recipe = json.loads(str(members["recipe"]))
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"{path.name} is not the file of a source; 'python -m experiments sources' makes them."
+        ) from error
+    check(vectors, labels, path.name)
+    return vectors, labels, recipe
 
 
 def write(
@@ -56,7 +73,7 @@ def write(
     recipe: dict[str, Any],
 ) -> None:
     """Write a source's file after a check of it."""
-    check(vectors, labels)
+    check(vectors, labels, path.name)
     text = json.dumps(recipe, sort_keys=True)
     write_atomically(
         path,

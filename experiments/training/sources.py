@@ -12,7 +12,6 @@ that of the whole source.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from experiments.problems.scores import accuracies
 from experiments.problems.worlds import torch_module
+from experiments.sources import layout
 from headcount.errors import ParameterError
 
 # No network learns from these: errors are calibrated on them, and networks compared.
@@ -67,19 +67,11 @@ class Source:
 
     @classmethod
     def read(cls, path: Path) -> Source:
-        """Read a file of vectors and labels."""
-        with np.load(path, allow_pickle=False) as members:
-            vectors, labels = members["vectors"].astype(np.float32), members["labels"]
-            recipe = json.loads(str(members["recipe"]))
+        """Read a source's file, unless it is held out."""
+        vectors, labels, recipe = layout.read(path)
         if recipe.get("held_out"):
             raise ParameterError(f"{path.name} is held out: nothing may be learned from it.")
-        steps = np.diff(labels)
-        if len(labels) != len(vectors) or labels[0] != 0 or not np.isin(steps, (0, 1)).all():
-            raise ParameterError(f"{path.name} does not have its rows class by class from zero.")
-        counts = np.bincount(labels)
-        if counts.min() < 2 or not np.isfinite(vectors).all():
-            raise ParameterError(f"{path.name} needs two finite vectors or more of each class.")
-        return cls(path.stem, vectors, counts)
+        return cls(path.stem, vectors.astype(np.float32), np.bincount(labels))
 
 
 def read_sources(folder: Path) -> tuple[Source, ...]:

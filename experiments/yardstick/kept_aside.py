@@ -31,9 +31,10 @@ from experiments.papers.cleanex_populations import oracle
 from experiments.papers.pilots import digest
 from experiments.results import Results
 from experiments.runner import Settings, Task, conduct, seed_for
+from experiments.sources import layout
 from experiments.yardstick.places import few_classes
 from experiments.yardstick.tasks import ORACLE, mark
-from headcount import forecast
+from headcount import Forecast, forecast
 from headcount.errors import ParameterError
 from headcount.estimators.registry import resolve_all
 from headcount.pilot.pilot import Pilot
@@ -111,17 +112,30 @@ def kept_aside(
         for repeat in range(place.pilots)
     ]
     records, run = conduct(NAME, tasks, {}, settings)
-    rows, start = [], 0
+    of_place, start = {}, 0
     for place in places:
-        rows += _rows(place, methods, records[start : start + place.pilots])
+        of_place[place] = records[start : start + place.pilots]
         start += place.pilots
+    of_source: dict[str, list[Record]] = {}
+    for place, own in of_place.items():
+        of_source.setdefault(place.source, []).extend(own)
     return Results(
         bench=NAME,
         about=_about(records, len(files)),
         seed=settings.seed,
         options={"sources": [path.stem for path in files], "methods": list(methods)},
-        rows=rows,
-        details={"summary": _summary(rows, methods)},
+        rows=[
+            {"source": place.source, "k1": place.k1} | row
+            for place, own in of_place.items()
+            for row in _rows(methods, own)
+        ],
+        details={
+            "summary": [
+                {"source": source} | row
+                for source, own in of_source.items()
+                for row in _rows(methods, own)
+            ]
+        },
         run=run,
     )
 
@@ -135,8 +149,8 @@ def _counts(sizes: Sequence[int] | None, pilots: int | None) -> dict[int, int]:
 @lru_cache(maxsize=1)
 def population(path: str) -> Population:
     """Return a source as a population: the first row of each class is its gallery."""
-    with np.load(path, allow_pickle=False) as read:
-        vectors, labels = read["vectors"].astype(np.float64), read["labels"]
+    half, labels, _ = layout.read(Path(path))
+    vectors = half.astype(np.float64)
     _, first = np.unique(labels, return_index=True)
     probes = np.setdiff1d(np.arange(len(labels)), first)
     return Population(
@@ -157,20 +171,23 @@ def look(place: Place, repeat: int, methods: Sequence[str], seed: int) -> Record
         return rounded(np.sqrt(np.average(gaps**2, weights=weights)))
 
     record: Record = {"rmse": {ORACLE: error(oracle(whole.whole, pilot, ks))}, "refused": {}}
-    for name, estimator in resolve_all(list(methods)).items():
+    for name, estimator in resolve_all([name for name in methods if name != AUTO]).items():
         answer = forecast_record(estimator, pilot, ks.tolist(), pilot_seed)
         if "accuracy" in answer:
             record["rmse"][name] = error(answer["accuracy"])
         else:
             record["refused"][name] = answer["refused"]
-    return record | (_intervals(whole, pilot, pilot_seed) if AUTO in methods else {})
+    if AUTO not in methods:
+        return record
+    result = forecast(pilot, classes=ks, method=AUTO, random_state=pilot_seed)
+    record["rmse"][AUTO] = error(result.accuracy(ks))
+    return record | _intervals(whole, result)
 
 
-def _intervals(whole: Population, pilot: Pilot, seed: int) -> Record:
-    """Return which intervals hold, their widths, and the step at the pilot's size."""
-    size = pilot.n_classes
+def _intervals(whole: Population, result: Forecast) -> Record:
+    """Return the limits of a forecast, what is true, and the step at the pilot's size."""
+    size = result.observed.n_classes
     asked = [ratio * size for ratio in RATIOS if ratio * size <= whole.n_classes]
-    result = forecast(pilot, classes=asked, method=AUTO, random_state=seed)
     limits = result.interval(asked)
     assert limits is not None  # the default has them from ten classes on
     truth = whole.truth(asked)
@@ -189,24 +206,24 @@ def _intervals(whole: Population, pilot: Pilot, seed: int) -> Record:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _rows(place: Place, methods: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:
-    floor = float(np.mean([record["rmse"][ORACLE] for record in records]))
+def _rows(methods: Sequence[str], records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return a row for each method: errors, held against those of the oracle on the same pilots."""
     rows = []
     for name in (ORACLE, *methods):
-        errors = [r["rmse"][name] for r in records if name in r["rmse"]]
-        mean = float(np.mean(errors)) if errors else None
-        several = len(errors) > 1
+        answered = [record["rmse"] for record in records if name in record["rmse"]]
+        errors = [rmse[name] for rmse in answered]
+        known = bool(errors)
         rows.append(
             {
-                "source": place.source,
-                "k1": place.k1,
                 "method": name,
                 "pilots": len(errors),
-                "rmse": None if mean is None else rounded(mean),
+                "rmse": rounded(np.mean(errors)) if known else None,
                 "standard_error": rounded(np.std(errors, ddof=1) / np.sqrt(len(errors)))
-                if several
+                if len(errors) > 1
                 else None,
-                "to_oracle": None if mean is None else rounded(mean / floor),
+                "to_oracle": rounded(np.sum(errors) / np.sum([rmse[ORACLE] for rmse in answered]))
+                if known
+                else None,
                 **(_shares(records) if name == AUTO else dict.fromkeys(_COLUMNS)),
                 "why_refused": next(
                     (r["refused"][name] for r in records if name in r["refused"]), ""
@@ -229,30 +246,6 @@ def _shares(records: Sequence[Record]) -> dict[str, float | None]:
         shares[f"holds_{ratio}"] = rounded(np.mean(inside)) if inside else None
     steps = [abs(record["step"]) for record in records]
     return shares | {"step_95": rounded(np.quantile(steps, TAIL))}
-
-
-def _summary(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for each source and method, means over sizes: errors weigh as pilots do."""
-    summary = []
-    for source in dict.fromkeys(row["source"] for row in rows):
-        own = [row for row in rows if row["source"] == source]
-        for name in (ORACLE, *methods):
-            answered = [r for r in own if r["method"] == name and r["rmse"] is not None]
-            if not answered:
-                continue
-            floors = {r["k1"]: r["rmse"] for r in own if r["method"] == ORACLE}
-            weights = [r["pilots"] for r in answered]
-            mean = np.average([r["rmse"] for r in answered], weights=weights)
-            floor = np.average([floors[r["k1"]] for r in answered], weights=weights)
-            row = {"source": source, "method": name, "pilots": int(np.sum(weights)),
-                   "rmse": rounded(mean), "to_oracle": rounded(mean / floor)}  # fmt: skip
-            for column in _COLUMNS:
-                there = [r for r in answered if r[column] is not None]
-                weighted = [r[column] * r["pilots"] for r in there]
-                total = sum(r["pilots"] for r in there)
-                row[column] = rounded(sum(weighted) / total) if there else None
-            summary.append(row)
-    return summary
 
 
 def draw(results: Results) -> Any:

@@ -18,6 +18,7 @@ from experiments.sources.learned import read_matrix
 from experiments.sources.letters import is_wanted
 from experiments.sources.messages import translations
 from experiments.sources.speech import trimmed
+from headcount.errors import DataError
 
 
 def gathered(*pairs):
@@ -77,15 +78,33 @@ def test_classes_that_share_a_vector_are_seen():
     [
         (np.eye(4), [0, 0, 1, 2], "two rows"),
         (np.eye(4), [0, 1, 0, 1], "together"),
-        (np.eye(4), [1, 1, 2, 2], "numbered"),
+        (np.eye(4), [1, 1, 2, 2], "number its"),
         (np.eye(4)[[0, 1, 0, 2]], [0, 0, 1, 1], "share"),
         (np.full((4, 2), np.inf), [0, 0, 1, 1], "finite"),
         (np.zeros((4, 65)), [0, 0, 1, 1], "at most 64"),
+        (np.eye(4), [0, 0, 1], "for each label"),
+        (np.zeros((0, 2)), [], "number its"),
     ],
 )
-def test_the_contract_is_checked(vectors, labels, message):
-    with pytest.raises(ValueError, match=message):
-        layout.check(vectors.astype(np.float16), np.array(labels, dtype=np.int32))
+def test_the_contract_is_checked(tmp_path, vectors, labels, message):
+    vectors, labels = vectors.astype(np.float16), np.array(labels, dtype=np.int32)
+    with pytest.raises(DataError, match=rf"^points\.npz .*{message}"):
+        layout.write(tmp_path / "points.npz", vectors, labels, {})
+    assert not list(tmp_path.iterdir())
+    np.savez(tmp_path / "points.npz", vectors=vectors, labels=labels, recipe="{}")
+    with pytest.raises(DataError, match=rf"^points\.npz .*{message}"):
+        layout.read(tmp_path / "points.npz")
+
+
+def test_a_file_that_is_no_source_is_refused(tmp_path):
+    path = tmp_path / "scores.npz"
+    np.savez(path, scores=np.eye(3), labels=np.arange(3))
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"^scores\.npz is not the file of a source"):
+            layout.read(path)
+        path.write_text("label,score\n")
+    with pytest.raises(DataError, match="there is no file other"):
+        layout.read(tmp_path / "other.npz")
 
 
 def test_leading_components_keep_distances_of_few_directions():
@@ -217,7 +236,6 @@ def test_a_source_is_written_by_the_contract_and_again_the_same(tmp_path, monkey
     assert vectors.dtype == np.float16
     assert labels.dtype == np.int32
     assert labels.tolist() == np.repeat(np.arange(50), 2).tolist()
-    layout.check(vectors, labels)
     recipe = json.loads(str(recipe))
     assert recipe["classes"] == 50
     assert recipe["about"].startswith("Gather: a class is a number")

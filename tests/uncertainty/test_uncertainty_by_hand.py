@@ -10,6 +10,7 @@ from scipy.special import logit
 from headcount import DataError, Pilot, observe
 from headcount.errors import ParameterError
 from headcount.estimators import NoChange
+from headcount.estimators.auto import network
 from headcount.metrics import ACCURACY, Top
 from headcount.uncertainty.backtest import Backtest
 from headcount.uncertainty.intervals import Uncertainty, assess
@@ -246,7 +247,7 @@ def test_methods_with_laws_and_without():
     grid = np.array([2, 200, 400])
     empty = Backtest(200, "none", 0.5, (), grid, np.empty((0, 3)))
     plain, known = (assess(pilot, empty, method.fit(pilot)) for method in (NoChange(), Plausible()))
-    assert (plain.freedom, known.freedom) == (4, 20)
+    assert (plain.freedom, known.freedom) == (4, network.weights()["freedom"])
     assert plain.grid.tolist() == known.grid.tolist()
     assert known.grid[:2].tolist() == [200, 400] and known.grid[-1] == 10**15
     value = float(observe(pilot).accuracy(200))

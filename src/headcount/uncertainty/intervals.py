@@ -97,7 +97,7 @@ NOUN = "forecast"
 FARTHEST = 1e4  # no move leads farther
 DIGITS = 6  # decimals of moves: less than a thousandth of the spread over a million probes
 
-LAWS_FREEDOM, REFITS_FREEDOM = 20.0, 4.0  # degrees of it beyond: what errors of both kinds had
+LAWS_FREEDOM, REFITS_FREEDOM = 12.0, 4.0  # degrees of it beyond: what errors of both kinds had
 FREEDOM = 6  # of the jackknife, at least
 
 LEAST_ERROR = 1e-6  # of log odds: less would ask for more probes than numbers can hold
