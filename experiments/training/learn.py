@@ -6,7 +6,7 @@ makes random problems in FOLDER, trains one network on them, calibrates the spre
 others, and writes the weights. Everything follows from this module's constants, the code and the
 sources, so the file names the commit and marks each source; whatever was done before a stop is not
 done again. The steps can be called one by one: `generate` (several processes may share it, by
-`--part` and `--parts`), `train`, `calibrate`, `judge` and `pack`. One GPU takes twenty minutes.
+`--part` and `--parts`), `train`, `calibrate`, `judge` and `pack`. One H200 takes 14 minutes.
 Families in `experiments.problems.problems.HELD_OUT` only judge.
 
 Groups of problems are of three kinds: random geometry (`experiments.problems`) and real classes

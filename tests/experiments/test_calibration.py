@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from bench_tools import Choosy
+from errors_of_refits import LITTLE, TRUE
 from experiments.coverage import calibration, calibration_fit, records
 from experiments.problems.families import HELD_OUT, TRAINING
 from experiments.runner import JOURNAL, Settings
@@ -15,17 +16,6 @@ from headcount import DataError, ParameterError, simulate
 from headcount.estimators import METHODS, NoChange, ProbitNormal
 from headcount.uncertainty.refitted import ErrorModel
 
-TRUE = ErrorModel(
-    growth=1.4,
-    blind_growth=0.6,
-    scale=0.15,
-    power=1.2,
-    doubt=0.6,
-    share=0.4,
-    levels=(0.0, 1.0),
-    quantiles=(0.0, 1.0),
-)
-LITTLE = -60.0
 TINY = {"n_classes": 12, "ratios": (1, 2, 5), "n_truth": 128, "resamples": 3}
 WORDS = {"method": NoChange.alias, "problems": 12, "held_out": 3}
 

@@ -6,22 +6,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from errors_of_refits import LITTLE, TRUE
 from experiments import app
 from experiments.coverage import calibration, calibration_fit
 from headcount.estimators import NoChange
-from headcount.uncertainty.refitted import MODEL, ErrorModel
-
-TRUE = ErrorModel(
-    growth=1.4,
-    blind_growth=0.6,
-    scale=0.15,
-    power=1.2,
-    doubt=0.6,
-    share=0.4,
-    levels=(0.0, 1.0),
-    quantiles=(0.0, 1.0),
-)
-LITTLE = -60.0
+from headcount.uncertainty.refitted import MODEL
 
 
 def errors_under(model, n, seed, growth=None):

@@ -37,8 +37,9 @@ class Auto(Extrapolator):
     are spaced, how many losses there are), at the observed curve, at the fit and at what the losses
     leave open, and moves the fitted curve on the logit scale at k / K = 1/8, 1/4, ..., 64. It never
     moves it by more than a few times what the losses leave open: with many probes they decide. It
-    was trained on random problems of known truth, on no real data. The law of U nearest to the fit
-    that gives the corrected curve is returned; beyond 64 K it goes on as the fit does.
+    was trained on random problems of known truth: simulated ones, random laws, and random views of
+    public collections of words, pictures and sounds. The law of U nearest to the fit that gives the
+    corrected curve is returned; beyond 64 K it goes on as the fit does.
 
     The network also says how far it expects to be off. Some hundred laws as plausible as that one
     (`laws_`) carry this to any metric.
