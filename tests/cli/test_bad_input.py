@@ -326,7 +326,7 @@ def test_bad_numbers_of_classes(pilot, refused, command, classes, phrases):
         (["forecast", "--classes", "100", "--speed", "9"], ["--speed"]),
         (["forecast", "--classes", "100", "--plot", "x.jpg"], [".jpg", ".png"]),
         (["observe", "--classes", "21"], ["20 classes", "nothing was observed at 21", "forecast"]),
-        (["observe", "--top", "0"], ["top", "at least 1"]),
+        (["observe", "--metric", "mrr,tpo-5"], ["unknown metric 'tpo-5'; did you mean top-5?"]),
         (["observe", "--json", "--csv"], ["choose one"]),
         (["capacity"], ["--target"]),
         (["capacity", "--target", "1.5"], ["target", "1.5"]),

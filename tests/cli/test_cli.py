@@ -247,8 +247,11 @@ def test_observe_json_is_the_average_over_all_sub_tasks(small, answer):
 
 
 def test_observe_csv_agrees_with_json(small, answer):
-    rows = list(csv.DictReader(io.StringIO(answer("observe", small, "--csv", "--top", 2))))
-    found = read_json(answer("observe", small, "--json", "--top", 2))["observed"]
+    rows = list(
+        csv.DictReader(io.StringIO(answer("observe", small, "--csv", "--metric", "mrr,top2")))
+    )
+    found = read_json(answer("observe", small, "--json", "--metric", "mrr,top2"))["observed"]
+    assert list(found[0]) == ["classes", "mrr", "top-2", "median_rank"]
     assert [{name: float(value) for name, value in row.items()} for row in rows] == found
     assert [row["classes"] for row in found] == [2, 4]
 

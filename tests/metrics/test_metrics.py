@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from headcount import Favorability, ParameterError
-from headcount.metrics import ACCURACY, Top, resolve_metric, top
+from headcount.metrics import ACCURACY, Top, top
 
 LAW = Favorability([0.0, 1e-6, 0.03, 0.4, 1.0], [0.1, 0.2, 0.3, 0.2, 0.2])
 
@@ -112,21 +112,6 @@ def test_metrics_of_one_name_are_one():
     assert len({Top(1), ACCURACY, Top(2)}) == 2
     assert ACCURACY != "accuracy"
     assert repr(Top(5)) == "Metric('top-5')"
-
-
-def test_names_are_understood():
-    assert resolve_metric("accuracy") == ACCURACY
-    assert resolve_metric("top-1") == ACCURACY
-    assert resolve_metric("top-12").m == 12
-    assert resolve_metric("top-999999999").m == 999_999_999
-    own = Top(3)
-    assert resolve_metric(own) is own
-
-
-@pytest.mark.parametrize("name", ["top-0", "top-", "top-1234567890", "top-5x", "Accuracy", "", 5])
-def test_names_of_no_metric_are_refused(name):
-    with pytest.raises(ParameterError, match="unknown metric"):
-        resolve_metric(name)
 
 
 @pytest.mark.parametrize("m", [0, -1, 1.5])

@@ -80,15 +80,12 @@ def test_many_sizes_and_nodes_are_taken_in_parts():
         assert found[row, column] == pytest.approx(expected, abs=1e-13)
 
 
-def test_names_of_metrics():
+def test_names_and_constants():
     assert resolve_metric("accuracy") == ACCURACY == Top(1) == resolve_metric("top-1")
     assert resolve_metric("top-5") == Top(5) != Top(4)
     assert resolve_metric(Top(3)) == Top(3)
     assert (Top(5).name, Top(5).certain, Top(1).certain) == ("top-5", 5, 1)
     np.testing.assert_allclose(Top(3).guess([1, 3, 4, 300]), [1, 1, 0.75, 0.01])
-    for wrong in ("top-0", "top5", "", "recall", 5, None):
-        with pytest.raises(ParameterError, match="unknown metric"):
-            resolve_metric(wrong)
     with pytest.raises(ParameterError, match="m must be"):
         Top(0)
 

@@ -131,7 +131,7 @@ def test_json_brings_the_metric_back(top):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["top-0", "top-", "top-1.5", "top 5", "Accuracy", "", "mrr"])
+@pytest.mark.parametrize("name", ["top-0", "top-", "top-1.5", "", "beauty"])
 def test_unknown_metrics_are_refused(pilot, name):
     with pytest.raises(ParameterError, match="unknown metric"):
         forecast(pilot, classes=100, metric=name)
@@ -156,6 +156,58 @@ def test_words_are_those_of_the_metric(top):
     assert text.startswith("Forecast of top-3 accuracy from 60 classes")
     assert "probes find the right class among the best 3" in text
     assert top.answer.titles(0.9)[1] == "top-3 accuracy"
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["mrr", "mrr@10"])
+def ranks(request, pilot):
+    return forecast(pilot, classes=[30, 120], metric=request.param, **METHOD)
+
+
+def test_ranks_are_observed_and_forecast_by_the_same_law(pilot, ranks, accuracy):
+    np.testing.assert_array_equal(ranks.value(KS[:5]), observe(pilot).value(KS[:5], ranks.metric))
+    np.testing.assert_array_equal(ranks.value(KS[5:]), accuracy.law.value(KS[5:], ranks.metric))
+    lower, upper = ranks.interval(KS)
+    assert (lower < ranks.value(KS)).all() and (ranks.value(KS) < upper).all()
+    assert (accuracy.value(KS[1:]) < ranks.value(KS[1:])).all()
+    assert ranks.backtest.metric == ranks.metric
+    assert ranks.backtest.observed == ranks.observed.value(60, ranks.metric)
+    again = Forecast.from_json(ranks.to_json())
+    np.testing.assert_array_equal(again.interval(KS), ranks.interval(KS))
+    assert again.metric == ranks.metric and repr(again) == repr(ranks)
+
+
+def test_every_kind_of_interval_is_known_of_ranks(ranks):
+    value, widths = float(ranks.value(120)), {}
+    for kind in ("expected", "new_set", "grown_set"):
+        lower, upper = ranks.interval(120, kind=kind)
+        assert 0 < lower < upper < 1
+        widths[kind] = upper - lower
+    assert widths["expected"] < widths["new_set"]
+    assert widths["grown_set"] < widths["new_set"]
+    last = ranks.capacity(value)
+    assert ranks.value(last) >= value - 1e-12 > ranks.value(last + 1) - 2e-12
+    lower, upper = ranks.capacity_interval(value)
+    assert lower <= last <= upper
+    error = np.subtract(*ranks.interval(30, by="asymptotic")[::-1]) / 2 / ndtri(0.95)
+    pilot = gaussian(60, sigma=0.5)
+    assert error == pytest.approx(float(np.sqrt(metric_covariance(pilot, 30, ranks.metric)[0, 0])))
+
+
+def test_questions_about_ranks(pilot, ranks):
+    name = ranks.metric.name
+    result = headcount.compare(two_systems(1), [40, 400], metric=name, **METHOD)
+    lead = result.pairs[0].at(400)
+    assert lead.lower < lead.difference < lead.upper
+    plan = headcount.plan(pilot, 300, 0.02, metric=name, **METHOD)
+    assert plan.value == forecast(pilot, classes=300, metric=name, **METHOD).value(300)
+    assert f"{ranks.metric.label} at 300 is forecast" in repr(plan)
+    lower, _ = ranks.interval(120)
+    estimate = Estimate.of(ranks, 120)
+    assert judge([estimate], minimum=lower - 1e-9, metric=ranks.metric).exit_code == 0
+    assert judge([estimate], minimum=lower + 1e-9, metric=ranks.metric).exit_code == 1
 
 
 # -- the other questions ---------------------------------------------------------------------------

@@ -29,14 +29,14 @@ def result():
 def by_laws():
     return {
         metric: forecast(gaussian(sigma=0.5), classes=[120], metric=metric)
-        for metric in ("accuracy", "top-5")
+        for metric in ("accuracy", "top-5", "mrr")
     }
 
 
 # -- quantiles over the laws -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "top-5"])
+@pytest.mark.parametrize("metric", ["accuracy", "top-5", "mrr"])
 def test_limits_are_quantiles_over_the_laws(by_laws, metric):
     made = by_laws[metric]
     _, fitted = made._fitted

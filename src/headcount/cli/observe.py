@@ -9,7 +9,7 @@ import typer
 from headcount.cli import terminal
 from headcount.cli.options import AsCsv, AsJson, PilotFiles, numbers_of, one_format, reads_pilot
 from headcount.errors import listening
-from headcount.support.words import near_one, percent
+from headcount.support.words import percent
 
 if TYPE_CHECKING:
     from headcount.metrics import Metric
@@ -22,11 +22,18 @@ def observe(
     classes: Annotated[
         str | None, typer.Option(help="Numbers of classes up to the pilot's.", metavar="K,K,...")
     ] = None,
-    top: Annotated[int, typer.Option(help="Also show top-m accuracy, for this m.")] = 5,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What to show: accuracy, top-5, mrr, mrr@10 and the like.  [default: "
+            "accuracy,top-5,mrr]",
+            metavar="NAME,...",
+        ),
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Show what the pilot itself says: a summary, and its exact accuracy up to its own size.
+    """Show what the pilot itself says: a summary, and its exact metrics up to its own size.
 
     For example:
 
@@ -36,29 +43,27 @@ def observe(
         import numpy as np
 
         from headcount.curves.observed import observe as make_curve
-        from headcount.metrics import ACCURACY, Top
+        from headcount.metrics import ACCURACY, MRR, Top, resolve_metric
         from headcount.support import output
         from headcount.support.grids import round_numbers
-        from headcount.support.validation import whole_number
 
         one_format(as_json, as_csv)
-        top = whole_number(top, "--top", 1)
+        chosen = None if metric is None else [resolve_metric(name) for name in metric.split(",")]
         asked = None if classes is None else numbers_of(classes)
         data = pilot.load()
         curve = make_curve(data)
         asked = asked or [*round_numbers(curve.n_classes - 1)[1:], curve.n_classes]
         # How many classes of a group beat a probe is not looked at where groups come whole.
         ranks = not data.whole_groups
-        metrics = [ACCURACY, Top(top)] if top > 1 and ranks else [ACCURACY]
+        metrics = list(dict.fromkeys(chosen or [ACCURACY, *([Top(5), MRR] if ranks else [])]))
         columns = {
             "classes": asked,
             **{metric.name: curve.value(asked, metric).tolist() for metric in metrics},
         }
         if ranks:
-            columns["mean_reciprocal_rank"] = curve.mean_reciprocal_rank(asked).tolist()
             columns["median_rank"] = curve.median_rank(asked).astype(int).tolist()
         if not curve.exact:
-            lower, upper = curve.bounds(asked)
+            lower, upper = curve.bounds(asked, metrics[0])
             columns |= {"lower": lower.tolist(), "upper": upper.tolist()}
         summary = data.summary() if not (as_json or as_csv) else None
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -74,12 +79,12 @@ def observe(
 def _show(rows: list[dict[str, float]], metrics: list[Metric]) -> None:
     bounded, ranks = "lower" in rows[0], "median_rank" in rows[0]
     labels = [metric.label for metric in metrics]
-    columns = ["classes", *labels, *(["mean reciprocal rank", "median rank"] if ranks else [])]
+    columns = ["classes", *labels, *(["median rank"] if ranks else [])]
     cells = [
         [
             f"{row['classes']:,}",
             *(metric.write(row[metric.name]) for metric in metrics),
-            *([near_one(row["mean_reciprocal_rank"]), f"{row['median_rank']:,}"] if ranks else []),
+            *([f"{row['median_rank']:,}"] if ranks else []),
             *([f"{percent(row['lower'])} to {percent(row['upper'])}"] if bounded else []),
         ]
         for row in rows

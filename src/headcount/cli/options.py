@@ -166,7 +166,8 @@ MetricName = Annotated[
     str,
     typer.Option(
         "--metric",
-        help="What to forecast: accuracy, or top-5 (true class among the best 5) and the like.",
+        help="What to forecast: accuracy, top-5 (true class among the best 5), mrr (one over its "
+        "rank), mrr@10 (nothing past rank 10).",
     ),
 ]
 Method = Annotated[

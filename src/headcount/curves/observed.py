@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.whole_groups import of_groups, refuse_other_metric
-from headcount.errors import UnsupportedError
-from headcount.metrics import ACCURACY, Metric, Top, hypergeometric
+from headcount.metrics import ACCURACY, MRR, Metric, Top
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import class_counts_within, last_where
@@ -103,7 +102,7 @@ class Observed:
 
     def mean_reciprocal_rank(self, k: Any) -> Floats:
         """Average of one over the rank of the true class among k classes."""
-        return self._middle(k, _mean_reciprocal)
+        return self.value(k, MRR)
 
     def median_rank(self, k: Any) -> Floats:
         """Smallest m for which the true class is among the best m of k at least half the time."""
@@ -175,17 +174,10 @@ class ObservedGroups(Observed):
         value = self.value(k, metric)
         return value, value
 
-    def _middle(self, k: Any, average: Any) -> Floats:
-        raise UnsupportedError("where classes come in whole groups accuracy alone is known.")
-
 
 def _certain(k: Any, values: Floats, metric: Metric) -> Floats:
     """Return values without the round-off of weights where they are one whatever was measured."""
     return np.where(np.asarray(k) <= metric.certain, 1.0, values)
-
-
-def _mean_reciprocal(losses: NDArray[np.int64], weights: Floats, n_rivals: int, k: int) -> float:
-    return float(hypergeometric.mean_reciprocal(losses, weights, n_rivals, k - 1))
 
 
 def _ascending(losses: NDArray[np.int64], weights: Floats) -> LossRows:

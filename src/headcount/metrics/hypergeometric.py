@@ -175,28 +175,81 @@ def mean_chance_within(losses, weights, n, m, top):
 
 
 @njit(nogil=True, cache=True)
-def mean_reciprocal(losses, weights, n, m):
-    """Weighted mean of 1 / (1 + j), j the number of m rivals that beat the probe.
+def reciprocal(losses, n, m):
+    """Mean of 1 / (1 + j), j the number of m rivals that beat the probe.
 
     Summing the masses of j + 1 for one more loss, rival and draw gives the closed form
     (n + 1) / ((l + 1) (m + 1)) * (1 - P(no loss)); where that difference would cancel, few terms of
     the mean itself matter.
     """
+    expected = (losses + 1.0) * (m + 1.0) / (n + 1.0)
+    if expected >= 0.5:
+        return -np.expm1(log_mass(0, n + 1, losses + 1, m + 1)) / expected
+    mass, j, mean = np.exp(log_mass(0, n, losses, m)), 0, 0.0
+    while mass > 1e-18:
+        mean += mass / (j + 1)
+        below = n - losses - m + j + 1.0
+        mass *= ((losses - j) * float(m - j)) / ((j + 1.0) * below)
+        j += 1
+    return mean
+
+
+@njit(nogil=True, cache=True)
+def mean_reciprocal(losses, weights, n, m):
+    """Weighted mean of `reciprocal` over numbers of losses."""
     total = 0.0
     for i in range(len(losses)):
-        expected = (losses[i] + 1.0) * (m + 1.0) / (n + 1.0)
-        if expected < 0.5:
-            mass, j, mean = np.exp(log_mass(0, n, losses[i], m)), 0, 0.0
-            while mass > 1e-18:
-                mean += mass / (j + 1)
-                below = n - losses[i] - m + j + 1.0
-                mass *= ((losses[i] - j) * float(m - j)) / ((j + 1.0) * below)
-                j += 1
-        else:
-            none = log_mass(0, n + 1, losses[i] + 1, m + 1)
-            mean = -np.expm1(none) / expected
-        total += weights[i] * mean
+        total += weights[i] * reciprocal(losses[i], n, m)
     return total
+
+
+@njit(nogil=True, cache=True)
+def fill_reciprocals(losses, n, m, means):
+    """Write `reciprocal` for each number of losses."""
+    for i in range(len(losses)):
+        means[i] = reciprocal(losses[i], n, m)
+
+
+@njit(nogil=True, cache=True)
+def mean_of_values(values, losses, n, m):
+    """Mean of values[j], zero past their end, j the number of m rivals that beat the probe."""
+    fewest = max(m - (n - losses), 0)
+    last = min(len(values) - 1, losses, m)
+    if last < fewest:
+        return 0.0
+    mode = int((m + 1.0) * (losses + 1.0) / (n + 2.0))
+    peak = max(min(last, mode), fewest)
+    mass = np.exp(log_mass(peak, n, losses, m))
+    seen, total = mass, mass * values[peak]
+    term, j = mass, peak
+    while j > fewest and term > 1e-18 * seen:
+        term *= (j * float(n - losses - m + j)) / ((losses - j + 1.0) * (m - j + 1.0))
+        j -= 1
+        seen += term
+        total += term * values[j]
+    term, j = mass, peak
+    while j < last and term > 1e-18 * seen:
+        term *= ((losses - j) * float(m - j)) / ((j + 1.0) * (n - losses - m + j + 1.0))
+        j += 1
+        seen += term
+        total += term * values[j]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def weighted_mean_of_values(values, losses, weights, n, m):
+    """Weighted mean of `mean_of_values` over numbers of losses."""
+    total = 0.0
+    for i in range(len(losses)):
+        total += weights[i] * mean_of_values(values, losses[i], n, m)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def fill_means_of_values(values, losses, n, m, means):
+    """Write `mean_of_values` for each number of losses."""
+    for i in range(len(losses)):
+        means[i] = mean_of_values(values, losses[i], n, m)
 
 
 @njit(nogil=True, cache=True)

@@ -74,18 +74,6 @@ def _digits(edge: float) -> int:
     return max(0, 1 - int(f"{100 * edge:.1e}".partition("e")[2]))
 
 
-def near_one(value: float) -> str:
-    """Return a mean of shares as a number, with two digits of what is left to one.
-
-    Examples
-    --------
-    >>> near_one(0.60512), near_one(0.99948), near_one(1.0)
-    ('0.605', '0.99948', '1')
-    """
-    missing = 1 - value
-    return "1" if missing < ROUND_OFF else f"{value:.{max(3, _digits(missing) + 2)}f}"
-
-
 def in_points(error: float, beside: float | None = None, sign: str = "") -> str:
     """Return an error in percentage points, with two significant digits of it.
 

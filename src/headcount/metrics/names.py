@@ -1,0 +1,84 @@
+"""What metrics are called: one name each, and the others that people type for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from headcount.errors import ParameterError
+from headcount.metrics.metric import Metric
+from headcount.metrics.reciprocal import Reciprocal
+from headcount.metrics.top import Top
+
+ACCURACY: Metric = Top(1)
+MRR: Metric = Reciprocal()
+
+# A word, and how many of the best count: top-5, top5, hits@10, mrr_at_10, success_1.
+NAME = re.compile(r"([a-z]+(?:[ _-][a-z]+)??)(?:[ _-]?(?:at|cut)(?=[ _-]?\d)|@)?[ _-]?(\d{1,9})?")
+CHOICES = "accuracy, top-5, mrr, mrr@10 and the like"
+
+
+def _top(m: int | None) -> Metric | None:
+    return Top(m) if m else None
+
+
+def _accuracy(m: int | None) -> Metric | None:
+    return ACCURACY if m is None else _top(m)
+
+
+def _precision(m: int | None) -> Metric | None:
+    return ACCURACY if m == 1 else None
+
+
+def _reciprocal(m: int | None) -> Metric | None:
+    if m is None:
+        return MRR
+    return Reciprocal(m) if m > 1 else _top(m)
+
+
+_WORDS: dict[Callable[[int | None], Metric | None], tuple[str, ...]] = {
+    _accuracy: ("accuracy", "acc"),
+    _top: ("top", "hit", "hits", "hit_rate", "hr", "success", "rank", "cmc"),
+    _precision: ("precision", "p"),
+    _reciprocal: ("mrr", "rr", "recip_rank", "reciprocal_rank"),
+}
+_FAMILIES = {word: family for family, words in _WORDS.items() for word in words}
+
+
+def resolve_metric(metric: str | Metric) -> Metric:
+    """Return the metric of a name: ours, or one of the dialects of others.
+
+    Examples
+    --------
+    >>> resolve_metric("accuracy"), resolve_metric("top-5"), resolve_metric("mrr@10")
+    (Metric('accuracy'), Metric('top-5'), Metric('mrr@10'))
+    >>> resolve_metric("Hits@5"), resolve_metric("P@1"), resolve_metric("RR")
+    (Metric('top-5'), Metric('accuracy'), Metric('mrr'))
+    """
+    if isinstance(metric, Metric):
+        return metric
+    word, m = _read(metric) if isinstance(metric, str) else ("", None)
+    family = _FAMILIES.get(word)
+    resolved = family(m) if family else None
+    if resolved is None:
+        raise ParameterError(f"unknown metric {metric!r:.60}; {_advice(word, m)}")
+    return resolved
+
+
+def _read(name: str) -> tuple[str, int | None]:
+    """Return the word of a name, and how many of the best count by it."""
+    read = NAME.fullmatch(name.strip().lower())
+    if read is None:
+        return "", None
+    return re.sub("[ -]", "_", read[1]), None if read[2] is None else int(read[2])
+
+
+def _advice(word: str, m: int | None) -> str:
+    if word in ("recall", "r"):
+        return f"where one answer is right it is top-{m or 5}: ask for that."
+    for close in get_close_matches(word, _FAMILIES, n=1):
+        meant = _FAMILIES[close](m) or _FAMILIES[close](5)
+        if meant is not None:
+            return f"did you mean {meant.name}?"
+    return f"choose {CHOICES}."
