@@ -158,3 +158,15 @@ def test_bad_options_are_refused(pilot, refused, words, message):
 
 def test_a_named_method_that_cannot_be_used_is_an_error(counts, refused):
     assert "method kde needs scores" in refused("backtest", counts, "--method", "probit-normal,kde")
+
+
+def test_sampled_negatives_hide_nothing_from_each_other(tmp_path, answer):
+    """Counts of a shared pilot cost something; where each probe met its own rivals they do not."""
+    ranks = np.random.default_rng(0).integers(1, 4, size=200)
+    (tmp_path / "ranks.csv").write_text("rank\n" + "\n".join(map(str, ranks)))
+    np.savez(tmp_path / "counts.npz", losses=ranks - 1, n_classes=100)
+    caveat = "classes were hidden from each probe on its own"
+    options = (*QUICK, "--method", "probit-normal")
+    assert caveat in answer("backtest", tmp_path / "counts.npz", *options)
+    own = answer("backtest", tmp_path / "ranks.csv", "--sampled-negatives", "99", *options)
+    assert caveat not in own and "from classes" in own

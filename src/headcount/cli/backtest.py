@@ -194,12 +194,12 @@ def _show(data: Pilot, results: list[Backtest]) -> None:
     if not any(result.steps for result in results):
         terminal.say("\n" + "\n".join(first.sentences()))
     elif len(results) == 1:
-        _show_steps(first)
+        _show_steps(data, first)
     else:
         _show_ranking(results)
 
 
-def _show_steps(result: Backtest) -> None:
+def _show_steps(data: Pilot, result: Backtest) -> None:
     from headcount.uncertainty.backtest import cells
 
     terminal.say(
@@ -216,7 +216,7 @@ def _show_steps(result: Backtest) -> None:
         f"within its {percent(result.confidence)} interval",
     ]
     terminal.show_table(names, rows)
-    if not result.shared_rivals:
+    if data.rivals == "shared" and not result.shared_rivals:
         terminal.say(
             "\nThe pilot holds counts only, so classes were hidden from each probe on its own; "
             "with scores the spread would be known better."

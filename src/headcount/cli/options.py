@@ -51,6 +51,15 @@ Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements; PILOT is
 Size = Annotated[
     int | None, typer.Option("--n-classes", help="Number of classes in the whole collection.")
 ]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--sampled-negatives",
+        help="How many random rivals each probe met, of its own; the file has a column rank (1 is "
+        "best) or losses.",
+        metavar="N",
+    ),
+]
 Average = Annotated[
     str | None, typer.Option(help="macro: classes weigh the same (default). micro: probes do.")
 ]
@@ -114,6 +123,7 @@ def _shared(
     higher_is_better: Better = None,
     qrels: Qrels = None,
     n_classes: Size = None,
+    sampled_negatives: Samples = None,
     average: Average = None,
     tie_rule: TieRule = None,
     groups: GroupsFile = None,

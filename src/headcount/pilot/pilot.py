@@ -52,6 +52,7 @@ from headcount.support.words import OURS, Nouns, counted
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
 DRAWN = ("groups", "classes", "strata")
+RIVALS = ("shared", "independent")
 FEWEST_GROUPS = 10  # as many as classes that a back-test hides the rest from
 BEATS_BUDGET = 1 << 30
 REVERSED = 0.4  # between two classes: less often right is worse than guessing
@@ -100,6 +101,8 @@ class Pilot:
         Kind of classifier that gave the scores, where `from_classifier` was told.
     folds : int or None
         In how many folds the scores were cross-validated; None where no probe was trained with.
+    rivals : {"shared", "independent"}
+        Whether all probes met the same classes, or each its own random ones (sampled negatives).
     nouns : Nouns
         What classes and probes are called in everything that is made from the pilot; see
         `with_nouns`.
@@ -136,6 +139,7 @@ class Pilot:
         order: NDArray[np.float64] | None = None,
         classifier: str | None = None,
         folds: int | None = None,
+        rivals: str = "shared",
         nouns: Nouns = OURS,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
@@ -156,6 +160,7 @@ class Pilot:
         self.order = None if order is None else _frozen(order)
         self.classifier = classifier
         self.folds = folds
+        self.rivals = validation.choice(rivals, "rivals", RIVALS)
         self.nouns = nouns
         self.listed_scores = None if listed_scores is None else _frozen(listed_scores)
         self.weights = _frozen(self._weights() if weights is None else weights)
@@ -340,6 +345,7 @@ class Pilot:
         censored: Any = None,
         possible_ties: Any = None,
         labels: Any = None,
+        rivals: str = "shared",
         average: str = "macro",
         tie_rule: str = "random",
         groups: Groups = None,
@@ -366,6 +372,12 @@ class Pilot:
             the bounds of the observed curve, and nothing else.
         labels : sequence of int or str, optional
             True class of each probe. Without labels every probe weighs the same.
+        rivals : {"shared", "independent"}
+            Independent: each probe met rivals of its own, drawn at random from a larger catalogue,
+            as where metrics are measured with 99 sampled negatives (then ``n_classes=100``). Its
+            forecast for the whole catalogue is what the metric would be without sampling. Whether
+            rivals were drawn with or without replacement matters little while they are few of the
+            catalogue.
         average, tie_rule, groups, drawn, order
             See `Pilot`.
 
@@ -401,6 +413,7 @@ class Pilot:
             censored=cut,
             possible_ties=possible,
             labels=true,
+            rivals=rivals,
             average=average,
             tie_rule=tie_rule,
             groups=groups_of(groups, names),
@@ -863,7 +876,7 @@ class Pilot:
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
-        same = ("average", "tie_rule", "drawn", "classifier", "folds", "nouns")
+        same = ("average", "tie_rule", "drawn", "classifier", "folds", "rivals", "nouns")
         settings = {name: getattr(self, name) for name in same}
         return Pilot(*counts, **(settings | parts))
 

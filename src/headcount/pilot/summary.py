@@ -49,6 +49,7 @@ class PilotSummary:
     hardest: tuple[ClassNote, ...]
     confusing: tuple[ClassNote, ...]
     groups: tuple[ClassNote, ...]
+    rivals: str = "shared"
     nouns: Nouns = OURS
 
     @property
@@ -65,6 +66,8 @@ class PilotSummary:
             "probes a class": self._balance(),
             "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
         }
+        if self.rivals == "independent":
+            texts["rivals"] = f"each probe met {self.n_classes - 1:,} of its own"
         if self.tied:
             texts["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
@@ -138,6 +141,7 @@ def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
         hardest=_if_known(hardest_classes, pilot),
         confusing=_if_known(hub_classes, pilot) if hubs else (),
         groups=_by_group(pilot, right),
+        rivals=pilot.rivals,
         nouns=pilot.nouns,
     )
 

@@ -14,6 +14,7 @@ from headcount.pilot.loading import safe_arrays
 from headcount.pilot.loading.npz import pilot_from_npz
 from headcount.pilot.loading.options import COMMON, Options
 from headcount.pilot.loading.ranked_lists import pilot_from_neighbours, pilot_from_trec
+from headcount.pilot.loading.samples import pilot_from_samples
 from headcount.pilot.loading.tables import Rows, can_read, read_gallery, read_rows
 from headcount.pilot.pilot import Pilot
 
@@ -43,6 +44,7 @@ def load(
     higher_is_better: bool | None = None,
     qrels: str | os.PathLike[str] | None = None,
     n_classes: int | None = None,
+    sampled_negatives: int | None = None,
     average: str | None = None,
     tie_rule: str | None = None,
     groups: str | os.PathLike[str] | None = None,
@@ -71,6 +73,9 @@ def load(
         Relevance judgements of a TREC run.
     n_classes : int, optional
         Size of the collection behind a run or behind losses.
+    sampled_negatives : int, optional
+        How many random rivals each probe met, of its own. The file is then a table, or an npz
+        file, with a column `rank` (1 is best) or `losses`, and possibly `ties`.
     average, tie_rule, drawn : str, optional
         See `Pilot`.
     groups : path, optional
@@ -92,6 +97,7 @@ def load(
         higher_is_better=higher_is_better,
         qrels=qrels,
         n_classes=n_classes,
+        sampled_negatives=sampled_negatives,
         average=average,
         tie_rule=tie_rule,
     )
@@ -103,6 +109,8 @@ def load(
 def _read(file: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
     if options.has("qrels"):
         return _from_trec(file, options, limit)
+    if options.has("sampled_negatives"):
+        return pilot_from_samples(file, options, limit)
     if file.suffix.lower() == ".npz":
         return pilot_from_npz(file, options, limit)
     if can_read(file):
