@@ -549,6 +549,34 @@ def nist(
     show(results, columns, names, paths, 1, results.details["summary"])
 
 
+@app.command()
+def sampled(
+    folder: Annotated[
+        Path, typer.Argument(help="Holds definitions_tfidf.npz and omniglot_pixels.npz.")
+    ],
+    draws: Annotated[int, typer.Option(help="How often every probe's rivals are drawn.")] = 20,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Estimate recall@10, MRR and nDCG@10 of whole sets from ranks among 99 sampled rivals."""
+    from experiments.sampled import sampled as experiment
+
+    inputs = [folder / name for name in experiment.SETS.values()]
+    settings = settings_for("sampled", output, seed, jobs, fresh, inputs)
+    with terminal.progress("Running sampled"):
+        results = experiment.sampled(settings, folder, draws=draws)
+        paths = results.write(settings.output, experiment.draw)
+    columns = ["set", "metric", "method", "truth", "mean", "bias", "sd", "RMSE"]
+    names = ["set", "metric", "method", "truth", "mean", "bias", "sd", "rmse"]
+    show(results, columns, names, paths, 3)
+    terminal.say("\nOver sets and metrics:")
+    terminal.show_table(*experiment.summary_table(results), 1)
+    terminal.say("\nThe toy of Krichene and Rendle:")
+    terminal.show_table(*experiment.toy_table(results), 2)
+
+
 @app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
