@@ -137,12 +137,12 @@ def test_json_is_pure_even_where_a_warning_is_given(pilot, run):
 @pytest.mark.parametrize("command", [("forecast", "--classes", 100), ("observe",)])
 def test_json_repeats_what_was_said_while_reading(tmp_path, run, command):
     (tmp_path / "run").write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nr Q0 a 1 1 t\nr Q0 b 2 2 t\n")
-    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 1\nr 0 a 1\n")
+    (tmp_path / "qrels").write_text("q 0 a 1\nr 0 a 1\ns 0 a 1\n")
     files = [tmp_path / "run", "--qrels", tmp_path / "qrels", "--n-classes", 50]
     code, out, err = run(command[0], *files, *command[1:], "--json")
     assert code == 0
-    assert "1 of 2 queries has several relevant documents" in err
-    assert any("several relevant documents" in text for text in read_json(out)["warnings"])
+    assert "1 of 3 judged queries is not in the run" in err
+    assert any("is not in the run" in text for text in read_json(out)["warnings"])
 
 
 def test_forecast_csv_has_limits(easy, answer):

@@ -3,7 +3,17 @@
 import pytest
 
 from headcount import ParameterError
-from headcount.metrics import ACCURACY, MRR, Reciprocal, Top, resolve_metric
+from headcount.metrics import (
+    ACCURACY,
+    MRR,
+    AveragePrecision,
+    DiscountedGain,
+    Precision,
+    Recall,
+    ReciprocalWithin,
+    Top,
+    resolve_metric,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,8 +22,13 @@ from headcount.metrics import ACCURACY, MRR, Reciprocal, Top, resolve_metric
         ("accuracy Accuracy acc acc@1 top-1 P@1 precision@1 hits@1 rank-1 mrr@1 RR@1", ACCURACY),
         ("top-5 top5 Top_5 top@5 acc@5 hit@5 hits@5 hit_rate@5 HR@5 success_5 rank-5", Top(5)),
         ("mrr MRR rr RR recip_rank", MRR),
-        ("mrr@10 MRR@10 RR@10 mrr_at_10 mrr_cut_10 mrr10", Reciprocal(10)),
+        ("mrr@10 MRR@10 RR@10 mrr_at_10 mrr_cut_10 mrr10", ReciprocalWithin(10)),
         ("top-999999999", Top(999_999_999)),
+        ("recall@10 R@10 r@10 recall_10 recall_at_10", Recall(10)),
+        ("precision@5 P@5 P_5", Precision(5)),
+        ("ndcg@10 nDCG@10 ndcg_cut_10 ndcg_at_10", DiscountedGain(10)),
+        ("map MAP AP", AveragePrecision()),
+        ("map@100 AP@100 map_cut_100", AveragePrecision(100)),
     ],
 )
 def test_one_metric_has_one_name_and_many_spellings(names, metric):
@@ -34,11 +49,11 @@ def test_words_may_stand_apart():
         ("tpo-5", "did you mean top-5?"),
         ("acuracy", "did you mean accuracy?"),
         ("mmr@10", "did you mean mrr@10?"),
-        ("top", "did you mean top-5?"),
-        ("top-0", "did you mean top-5?"),
-        ("R@7", "it is top-7: ask for that."),
-        ("recall", "it is top-5: ask for that."),
-        ("P@5", "choose accuracy, top-5, mrr, mrr@10 and the like."),
+        ("top", "did you mean top-10?"),
+        ("top-0", "did you mean top-10?"),
+        ("recall", "did you mean recall@10?"),
+        ("ndgc@5", "did you mean ndcg@5?"),
+        ("precision", "did you mean precision@10?"),
         ("nonsense", "choose accuracy"),
     ],
 )

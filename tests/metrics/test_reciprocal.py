@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from headcount import Favorability, ParameterError, Pilot, observe
-from headcount.metrics import ACCURACY, MRR, Reciprocal, Top
+from headcount.metrics import ACCURACY, MRR, Reciprocal, ReciprocalWithin, Top
 
 CUTS = [None, 2, 3, 10]
 LAW = Favorability([0.0, 1e-6, 0.03, 0.4, 1.0], [0.1, 0.2, 0.3, 0.2, 0.2])
 
 
 def metric(m):
-    return MRR if m is None else Reciprocal(m)
+    return MRR if m is None else ReciprocalWithin(m)
 
 
 def worth(above, m):
@@ -130,11 +130,16 @@ def test_a_grown_set_is_the_average_over_what_losses_say(m):
 
 
 def test_atoms_and_limits():
-    assert MRR.limit(LAW) == Reciprocal(3).limit(LAW) == pytest.approx(0.1)
+    assert MRR.limit(LAW) == ReciprocalWithin(3).limit(LAW) == pytest.approx(0.1)
     assert MRR.limit(Favorability([0.2], [1.0])) == 0.0
     lost, never = Favorability([1.0], [1.0]), Favorability([0.0], [1.0])
     assert MRR.of_law(lost, [1, 2, 10]).tolist() == [1, 0.5, 0.1]
-    assert Reciprocal(3).of_law(lost, [1, 3, 4, 10]).tolist() == [1, pytest.approx(1 / 3), 0, 0]
+    assert ReciprocalWithin(3).of_law(lost, [1, 3, 4, 10]).tolist() == [
+        1,
+        pytest.approx(1 / 3),
+        0,
+        0,
+    ]
     assert MRR.of_law(never, [1, 10**15]).tolist() == [1, 1]
     # So rare losses are seen in the error, not in the value.
     rare = Favorability([2.0**-50], [1.0])
@@ -155,24 +160,24 @@ def test_guessing_has_the_mean_over_all_ranks():
 )
 def test_it_lies_between_accuracy_and_top_m(losses, m, k):
     curve = observe(Pilot.from_losses(losses, 13))
-    cut, whole = float(curve.value(k, Reciprocal(m))), float(curve.value(k, MRR))
+    cut, whole = float(curve.value(k, ReciprocalWithin(m))), float(curve.value(k, MRR))
     assert curve.accuracy(k) - 1e-12 <= cut <= min(float(curve.top(m, k)), whole) + 1e-12
     assert whole <= cut + (1 - float(curve.top(m, k))) / (m + 1) + 1e-12
     # As a mixture of top-1, top-2 and so on.
     tops = sum(float(curve.top(i, k)) / (i * (i + 1)) for i in range(1, k)) + 1 / k
     assert whole == pytest.approx(tops, abs=1e-12)
-    assert float(curve.value(k, Reciprocal(50))) == pytest.approx(whole, abs=1e-12)
+    assert float(curve.value(k, ReciprocalWithin(50))) == pytest.approx(whole, abs=1e-12)
 
 
 def test_names_words_and_bounds():
-    assert [metric.name for metric in (MRR, Reciprocal(10))] == ["mrr", "mrr@10"]
-    assert (MRR.label, Reciprocal(10).loss_label) == ("MRR", "shortfall of MRR@10")
-    assert Reciprocal(5) == Reciprocal(5) != Reciprocal(6) and Reciprocal() == MRR
-    assert MRR != ACCURACY and Top(10) != Reciprocal(10)
+    assert [metric.name for metric in (MRR, ReciprocalWithin(10))] == ["mrr", "mrr@10"]
+    assert (MRR.label, ReciprocalWithin(10).loss_label) == ("MRR", "shortfall of MRR@10")
+    assert ReciprocalWithin(5) == ReciprocalWithin(5) != ReciprocalWithin(6) and Reciprocal() == MRR
+    assert MRR != ACCURACY and Top(10) != ReciprocalWithin(10)
     assert MRR.describe(0.71) == "one over the rank of the right class is 71% on average"
-    assert "(nothing past rank 1,000)" in Reciprocal(1000).describe(0.71)
+    assert "(nothing past rank 1,000)" in ReciprocalWithin(1000).describe(0.71)
     for wrong in (0, 1, 1.5):
         with pytest.raises(ParameterError, match="m must be"):
-            Reciprocal(wrong)
+            ReciprocalWithin(wrong)
     with pytest.raises(ParameterError, match="up to 1,000,000"):
-        Reciprocal(1_000_001)
+        ReciprocalWithin(1_000_001)

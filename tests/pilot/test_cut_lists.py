@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount import Forecast, Pilot, forecast, load, observe
-from headcount.pilot.loading import pilot_from_neighbours, pilot_from_trec
+from headcount.pilot.loading import pilot_from_neighbours
 from pilot_files import count_by_hand, write
 
 RULES = ("random", "lose", "win")
@@ -90,10 +90,10 @@ def test_bounds_of_cut_runs_hold_the_truth(tmp_path, seed, depth, tie_rule):
     order = best_first(scores, rng)[:, :depth]
     run = [f"q{q} Q0 d{d} 1 {scores[q, d]} t" for q in range(N_PROBES) for d in order[q]]
     qrels = [f"q{q} 0 d{d} 1" for q, d in enumerate(true)]
-    pilot = pilot_from_trec(
+    pilot = load(
         write(tmp_path / "run", "\n".join(run)),
-        write(tmp_path / "qrels", "\n".join(qrels)),
-        N_CLASSES,
+        qrels=write(tmp_path / "qrels", "\n".join(qrels)),
+        n_classes=N_CLASSES,
         tie_rule=tie_rule,
     )
     assert_within_bounds(pilot, truth(scores, true, tie_rule))

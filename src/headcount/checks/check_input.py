@@ -15,6 +15,7 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.mixed import MixedLaw, MixedObserved
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
+from headcount.curves.ranked import RankedLaw
 from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
@@ -52,7 +53,7 @@ class CheckInput:
 
     pilot: Pilot
     observed: Observed | MixedObserved
-    law: Favorability | PredictedCurve | MixedLaw
+    law: Favorability | PredictedCurve | MixedLaw | RankedLaw
     asked: Sequence[int] = ()
     backtest: BacktestResult | None = None
     metric: Metric = ACCURACY

@@ -13,6 +13,7 @@ from headcount.curves.favorability import Favorability
 from headcount.curves.mixed import MixedLaw, MixedObserved
 from headcount.curves.observed import Observed
 from headcount.curves.predicted import PredictedCurve
+from headcount.curves.ranked import RankedLaw
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 
@@ -64,7 +65,7 @@ CHECKS = {entry.code: entry for entry in TABLE}
 def run_checks(
     pilot: Pilot,
     observed: Observed | MixedObserved,
-    law: Favorability | PredictedCurve | MixedLaw,
+    law: Favorability | PredictedCurve | MixedLaw | RankedLaw,
     *,
     asked: Sequence[int] = (),
     backtest: BacktestResult | None = None,

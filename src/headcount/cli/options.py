@@ -48,6 +48,19 @@ Better = Annotated[
     ),
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Relevance judgements; PILOT is then a TREC run.")]
+RelevantFrom = Annotated[
+    float | None,
+    typer.Option(
+        "--relevant-from", help="Least grade that counts as relevant; any above 0 by default."
+    ),
+]
+Always = Annotated[
+    Path | None,
+    typer.Option(
+        help="Documents of a run that are present at every size: one in each line, or a query and "
+        "a document."
+    ),
+]
 Size = Annotated[
     int | None, typer.Option("--n-classes", help="Number of classes in the whole collection.")
 ]
@@ -99,7 +112,8 @@ class PilotFiles:
     def inputs(self) -> list[Path]:
         """All files that will be read."""
         named = [
-            self.options[n] for n in ("labels", "gallery", "gallery_labels", "qrels", "groups")
+            self.options[n]
+            for n in ("labels", "gallery", "gallery_labels", "qrels", "always", "groups")
         ]
         return [self.path, *(path for path in named if path is not None)]
 
@@ -122,6 +136,8 @@ def _shared(
     similarity: Similarity = None,
     higher_is_better: Better = None,
     qrels: Qrels = None,
+    relevant_from: RelevantFrom = None,
+    always: Always = None,
     n_classes: Size = None,
     sampled_negatives: Samples = None,
     average: Average = None,

@@ -23,7 +23,12 @@ def observe(pilot: Pilot) -> Observed:
     """Return the observed curve of a pilot: exact values up to its own number of classes.
 
     Where classes were drawn in whole groups (`Pilot.whole_groups`), so are those averaged over.
+    Where queries have several graded documents, all of them count (`headcount.curves.ranked`).
     """
+    if pilot.ranking is not None:
+        from headcount.curves.ranked import RankedObserved
+
+        return RankedObserved(pilot.ranking, pilot.tie_rule)
     if pilot.whole_groups:
         return ObservedGroups(pilot.merged.table, pilot.n_classes, pilot.merged.share)
     return Observed(pilot.table())

@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from headcount.curves.favorability import Favorability
+from headcount.curves.laws import Laws
 from headcount.curves.mixed import MixedLaw
 from headcount.curves.predicted import PredictedCurve
+from headcount.curves.ranked import RankedLaw
 from headcount.errors import AssumptionWarning, UnsupportedError, warn
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
@@ -64,6 +66,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
     cost: ClassVar[str]
     advice: ClassVar[str]
 
+    laws_: Laws | None = None
     note_: str = ""
     remedy_: str = ""
     favorability_: Favorability | None
@@ -101,7 +104,7 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return what is expected of a metric among k classes."""
         return self.predict(k) if metric == ACCURACY else self.law(k).value(k, metric)
 
-    def law(self, classes: Any = ()) -> Favorability | PredictedCurve | MixedLaw:
+    def law(self, classes: Any = ()) -> Favorability | PredictedCurve | MixedLaw | RankedLaw:
         """Return the fitted law, or the predicted curve of a method that has none."""
         check_is_fitted(self, "favorability_")
         return self.favorability_ or PredictedCurve.sample(self.predict, classes)
@@ -112,7 +115,9 @@ class Extrapolator(BaseEstimator, ABC):  # type: ignore[misc]
         None where the method knows of none: then they are taken from refits
         (`headcount.uncertainty.refitted`).
         """
-        return None
+        if self.laws_ is None:
+            return None
+        return self.laws_.values(np.asarray(k, dtype=np.float64), metric)
 
     @abstractmethod
     def _estimate(self, pilot: Pilot) -> Favorability | None:

@@ -18,11 +18,6 @@ from headcount.pilot.pilot import Pilot
 Floats = NDArray[np.float64]
 
 
-def for_groups(method: Extrapolator, pilot: Pilot) -> Extrapolator:
-    """Return a method as it is for this pilot: `WholeGroups` where classes came in whole groups."""
-    return WholeGroups(method=method) if pilot.whole_groups else method
-
-
 class WholeGroups(Extrapolator):
     r"""Another method, which learns how groups beat probes, where whole groups are drawn.
 

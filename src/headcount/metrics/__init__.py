@@ -1,15 +1,28 @@
-"""What is expected of the number of rivals above a probe's mark: accuracy, top-m, MRR.
+"""What is expected of the number of rivals above a probe's mark: accuracy, MRR, recall, nDCG.
 
-Public: `Metric` (the contract), `ACCURACY`, `Top`, `MRR`, `Reciprocal`, `resolve_metric`.
-`hypergeometric` and `binomial` hold the compiled chances that metrics are made of, and are
-internal.
+Public: `Metric` (the contract), `ACCURACY`, `Top`, `MRR`, `Reciprocal`, `ReciprocalWithin`,
+`Recall`, `Precision`, `DiscountedGain`, `AveragePrecision` and `resolve_metric`. `hypergeometric`
+and `binomial` hold the compiled chances that metrics are made of, and are internal.
 """
 
 from __future__ import annotations
 
 from headcount.metrics.metric import Metric
 from headcount.metrics.names import ACCURACY, MRR, resolve_metric
-from headcount.metrics.reciprocal import Reciprocal
+from headcount.metrics.reciprocal import Reciprocal, ReciprocalWithin
+from headcount.metrics.retrieval import AveragePrecision, DiscountedGain, Precision, Recall
 from headcount.metrics.top import Top
 
-__all__ = ["ACCURACY", "MRR", "Metric", "Reciprocal", "Top", "resolve_metric"]
+__all__ = [
+    "ACCURACY",
+    "MRR",
+    "AveragePrecision",
+    "DiscountedGain",
+    "Metric",
+    "Precision",
+    "Recall",
+    "Reciprocal",
+    "ReciprocalWithin",
+    "Top",
+    "resolve_metric",
+]

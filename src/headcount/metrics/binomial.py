@@ -67,19 +67,16 @@ def mean_reciprocal(above, n, p, log_u):
 
 @njit(nogil=True, cache=True)
 def _by_moments(mean, n, p):
-    pq, skew = p * (1.0 - p), 1.0 - 2.0 * p
-    variance = n * pq
-    third = variance * skew
-    fourth = variance * (1.0 + 3.0 * variance - 6.0 * pq)
-    fifth = variance * skew * (1.0 + 10.0 * variance - 12.0 * pq)
-    sixth = variance * (
-        1.0 - 30.0 * pq + 120.0 * pq * pq
-        + variance * (25.0 - 130.0 * pq) + 15.0 * variance * variance
-    )  # fmt: skip
-    inverse = 1.0 / mean
-    series = fourth - inverse * (fifth - inverse * sixth)
-    series = variance - inverse * (third - inverse * series)
-    return inverse * (1.0 + inverse * inverse * series)
+    """Expand one over the rank in its central moments, each over that power of the mean."""
+    pq, skew, i = p * (1.0 - p), 1.0 - 2.0 * p, 1.0 / mean
+    r = n * pq / mean
+    second = r * i
+    third = r * skew * i**2
+    fourth = r * ((1.0 - 6.0 * pq) * i**3 + 3.0 * r * i**2)
+    fifth = r * skew * ((1.0 - 12.0 * pq) * i**4 + 10.0 * r * i**3)
+    last = (1.0 - 30.0 * pq + 120.0 * pq * pq) * i**5
+    sixth = r * (last + r * (25.0 - 130.0 * pq) * i**4 + 15.0 * r * r * i**3)
+    return i * (1.0 + second - third + fourth - fifth + sixth)
 
 
 @njit(nogil=True, cache=True)
@@ -123,3 +120,19 @@ def fill_mean_reciprocals(above, p, log_u, weights, counts, means):
         for node in range(len(p)):
             total += weights[node] * mean_reciprocal(above, counts[i], p[node], log_u[node])
         means[i] = total
+
+
+@njit(nogil=True, cache=True)
+def fill_values_at_nodes(values, p, counts, means):
+    """Write `mean_of_values` for each number of rivals (row) and node (column)."""
+    for i in range(len(counts)):
+        for node in range(len(p)):
+            means[i, node] = mean_of_values(values, counts[i], p[node])
+
+
+@njit(nogil=True, cache=True)
+def fill_reciprocals_at_nodes(above, p, log_u, counts, means):
+    """Write `mean_reciprocal` for each number of rivals (row) and node (column)."""
+    for i in range(len(counts)):
+        for node in range(len(p)):
+            means[i, node] = mean_reciprocal(above, counts[i], p[node], log_u[node])

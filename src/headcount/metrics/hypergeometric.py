@@ -195,6 +195,31 @@ def reciprocal(losses, n, m):
 
 
 @njit(nogil=True, cache=True)
+def reciprocal_past(above, losses, n, m):
+    """Mean of 1 / (1 + above + j), where `above` more are ahead of the probe for sure."""
+    if above == 0:
+        return reciprocal(losses, n, m)
+    fewest, most = max(m - (n - losses), 0), min(losses, m)
+    mode = int((m + 1.0) * (losses + 1.0) / (n + 2.0))
+    peak = max(min(most, mode), fewest)
+    mass = np.exp(log_mass(peak, n, losses, m))
+    seen, total = mass, mass / (1.0 + above + peak)
+    term, j = mass, peak
+    while j > fewest and term > 1e-18 * seen:
+        term *= (j * float(n - losses - m + j)) / ((losses - j + 1.0) * (m - j + 1.0))
+        j -= 1
+        seen += term
+        total += term / (1.0 + above + j)
+    term, j = mass, peak
+    while j < most and term > 1e-18 * seen:
+        term *= ((losses - j) * float(m - j)) / ((j + 1.0) * (n - losses - m + j + 1.0))
+        j += 1
+        seen += term
+        total += term / (1.0 + above + j)
+    return total
+
+
+@njit(nogil=True, cache=True)
 def mean_reciprocal(losses, weights, n, m):
     """Weighted mean of `reciprocal` over numbers of losses."""
     total = 0.0
@@ -204,10 +229,10 @@ def mean_reciprocal(losses, weights, n, m):
 
 
 @njit(nogil=True, cache=True)
-def fill_reciprocals(losses, n, m, means):
-    """Write `reciprocal` for each number of losses."""
+def fill_reciprocals(above, losses, n, m, means):
+    """Write `reciprocal_past` for each number of losses."""
     for i in range(len(losses)):
-        means[i] = reciprocal(losses[i], n, m)
+        means[i] = reciprocal_past(above, losses[i], n, m)
 
 
 @njit(nogil=True, cache=True)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.support import validation
 from headcount.support.words import percent, percent_range
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,42 @@ class Nodes(Protocol):
 
     def given(self, losses: int, n_rivals: int) -> Nodes:
         """Return the law among probes that lost to so many of their rivals."""
+
+
+class Graded(Protocol):
+    """What a metric reads of the graded documents of queries (`headcount.pilot.ranking`)."""
+
+    @property
+    def query(self) -> Ints:
+        """Number of the query of each."""
+
+    @property
+    def gain(self) -> Floats:
+        """Grade of each."""
+
+    @property
+    def ideal(self) -> Floats:
+        """The grade that the best order would have in its place."""
+
+    @property
+    def relevant(self) -> Floats:
+        """Whether each is relevant."""
+
+    @property
+    def relevant_above(self) -> Floats:
+        """How many relevant ones are ahead of each."""
+
+    @property
+    def first(self) -> Floats:
+        """Whether each is the first relevant one."""
+
+    @property
+    def n_graded(self) -> Ints:
+        """How many each query has."""
+
+    @property
+    def n_relevant(self) -> Ints:
+        """How many of them are relevant."""
 
 
 class Metric(ABC):
@@ -71,6 +108,15 @@ class Metric(ABC):
     loss_label: str
     certain: int
 
+    @property
+    def worth_of_ranks(self) -> Metric:
+        """The metric of one document: what its rank is worth."""
+        return self
+
+    def emphasis(self, graded: Graded) -> Floats:
+        """Return how much each graded document of a query counts: the first relevant one alone."""
+        return graded.first
+
     @abstractmethod
     def of_losses(self, losses: Ints, weights: Floats, n_rivals: int, k: int) -> float:
         """Return the exact mean over probes, and over all sets of k - 1 of their rivals.
@@ -94,10 +140,26 @@ class Metric(ABC):
         """Return the expectation among k classes under a law of favorability."""
 
     @abstractmethod
+    def of_nodes(self, p: Floats, k: Floats) -> Floats:
+        """Return the expectation at each p (columns) among k classes (rows)."""
+
+    @abstractmethod
+    def past(self, above: int) -> Metric | None:
+        """Return the metric where so many stand above the mark at every size; None if all is lost.
+
+        They are not among the k classes: g(X) becomes g(above + X).
+        """
+
     def of_grown(
         self, losses: Ints, weights: Floats, n_rivals: int, law: Nodes, newcomers: Any
     ) -> Floats:
-        """Return the mean over probes whose rivals stay while new ones join them.
+        r"""Return the mean over probes whose rivals stay while new ones join them.
+
+        A probe that lost to l of its rivals, and loses to X of the s newcomers, is worth
+
+        .. math:: E[g(l + X)], \qquad X \sim \mathrm{Binomial}(s, 1 - U),
+
+        U having its law given l losses.
 
         Parameters
         ----------
@@ -107,7 +169,25 @@ class Metric(ABC):
             The law of favorability that probes come from.
         newcomers : array_like
             Numbers of random classes that join.
+
+        Examples
+        --------
+        Two of three probes stay ahead of their 4 rivals; of ten newcomers each has a chance of 5%:
+
+        >>> from headcount import Favorability
+        >>> from headcount.metrics import ACCURACY
+        >>> losses, weights = np.array([0, 3]), np.array([2, 1]) / 3
+        >>> ACCURACY.of_grown(losses, weights, 4, Favorability([0.05], [1.0]), [0, 10]).round(3)
+        array([0.667, 0.399])
         """
+        joined = validation.class_counts(newcomers, 0) + 1
+        total = np.zeros(joined.shape)
+        for lost, weight in zip(losses.tolist(), weights, strict=True):
+            behind = self.past(lost)
+            if behind is None:
+                break  # losses ascend
+            total += weight * behind.of_law(law.given(lost, n_rivals), joined)
+        return total
 
     @abstractmethod
     def limit(self, law: Nodes) -> float:

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 
 from headcount.errors import ParameterError
 from headcount.metrics.metric import Metric
-from headcount.metrics.reciprocal import Reciprocal
+from headcount.metrics.reciprocal import Reciprocal, ReciprocalWithin
+from headcount.metrics.retrieval import AveragePrecision, DiscountedGain, Precision, Recall
 from headcount.metrics.top import Top
 
 ACCURACY: Metric = Top(1)
@@ -16,7 +17,7 @@ MRR: Metric = Reciprocal()
 
 # A word, and how many of the best count: top-5, top5, hits@10, mrr_at_10, success_1.
 NAME = re.compile(r"([a-z]+(?:[ _-][a-z]+)??)(?:[ _-]?(?:at|cut)(?=[ _-]?\d)|@)?[ _-]?(\d{1,9})?")
-CHOICES = "accuracy, top-5, mrr, mrr@10 and the like"
+CHOICES = "accuracy, top-5, mrr, mrr@10, ndcg@10, recall@10, precision@10, map and the like"
 
 
 def _top(m: int | None) -> Metric | None:
@@ -28,19 +29,34 @@ def _accuracy(m: int | None) -> Metric | None:
 
 
 def _precision(m: int | None) -> Metric | None:
-    return ACCURACY if m == 1 else None
+    return ACCURACY if m == 1 else Precision(m) if m else None
+
+
+def _recall(m: int | None) -> Metric | None:
+    return Recall(m) if m else None
+
+
+def _gain(m: int | None) -> Metric | None:
+    return DiscountedGain(m) if m else None
+
+
+def _average_precision(m: int | None) -> Metric | None:
+    return None if m == 0 else AveragePrecision(m)
 
 
 def _reciprocal(m: int | None) -> Metric | None:
     if m is None:
         return MRR
-    return Reciprocal(m) if m > 1 else _top(m)
+    return ReciprocalWithin(m) if m > 1 else _top(m)
 
 
 _WORDS: dict[Callable[[int | None], Metric | None], tuple[str, ...]] = {
     _accuracy: ("accuracy", "acc"),
     _top: ("top", "hit", "hits", "hit_rate", "hr", "success", "rank", "cmc"),
     _precision: ("precision", "p"),
+    _recall: ("recall", "r"),
+    _gain: ("ndcg",),
+    _average_precision: ("map", "ap"),
     _reciprocal: ("mrr", "rr", "recip_rank", "reciprocal_rank"),
 }
 _FAMILIES = {word: family for family, words in _WORDS.items() for word in words}
@@ -75,10 +91,8 @@ def _read(name: str) -> tuple[str, int | None]:
 
 
 def _advice(word: str, m: int | None) -> str:
-    if word in ("recall", "r"):
-        return f"where one answer is right it is top-{m or 5}: ask for that."
     for close in get_close_matches(word, _FAMILIES, n=1):
-        meant = _FAMILIES[close](m) or _FAMILIES[close](5)
+        meant = _FAMILIES[close](m) or _FAMILIES[close](10)
         if meant is not None:
             return f"did you mean {meant.name}?"
     return f"choose {CHOICES}."

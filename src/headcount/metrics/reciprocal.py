@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy.special import digamma
 
 from headcount.errors import ParameterError
 from headcount.metrics import binomial, hypergeometric
+from headcount.metrics.by_rank import ByRank
 from headcount.metrics.metric import Metric, Nodes
 from headcount.metrics.top import Top
 from headcount.support import validation
@@ -30,12 +31,12 @@ class Reciprocal(Metric):
               \left(1 - \binom{n - l}{k} \Big/ \binom{n + 1}{k}\right),
 
     and for one that loses to a random rival with chance p it is
-    :math:`(1 - (1 - p)^k) / (k p)`. With m, ranks past it count nothing, and the sum has m terms.
+    :math:`(1 - (1 - p)^k) / (k p)`.
 
     Parameters
     ----------
-    m : int, optional
-        Ranks past this count nothing; all count by default.
+    above : int
+        How many stand above the mark at every size, so that the rank is 1 + above + X.
 
     References
     ----------
@@ -48,98 +49,57 @@ class Reciprocal(Metric):
     >>> losses, weights = np.array([0, 1]), np.array([0.5, 0.5])
     >>> Reciprocal().of_losses(losses, weights, 3, 4)
     0.75
-    >>> Reciprocal().name, Reciprocal(10).name
-    ('mrr', 'mrr@10')
+    >>> Reciprocal().of_each(np.array([0, 1, 2]), 2, 3).round(3).tolist()
+    [1.0, 0.5, 0.333]
     """
 
-    certain = 1
+    certain: ClassVar[int] = 1  # type: ignore[misc]
+    name, label, loss_label = "mrr", "MRR", "shortfall of MRR"
 
-    def __init__(self, m: int | None = None) -> None:
-        self.m = None if m is None else validation.whole_number(m, "m", 2)
-        if self.m is not None and self.m > MOST:
-            raise ParameterError(f"mrr@m takes m up to {MOST:,}, but m is {self.m:,}; ask for mrr.")
-        self.name = "mrr" if self.m is None else f"mrr@{self.m}"
-        self.label = self.name.upper()
-        self.loss_label = f"shortfall of {self.label}"
-        self._values = None if self.m is None else 1 / np.arange(1.0, self.m + 1)
+    def __init__(self, above: int = 0) -> None:
+        self.above = validation.whole_number(above, "above", 0)
 
     def of_losses(self, losses: Ints, weights: Floats, n_rivals: int, k: int) -> float:
         """Return the exact mean over probes, and over all sets of k - 1 of their rivals."""
-        if self._values is None:
-            return float(hypergeometric.mean_reciprocal(losses, weights, n_rivals, k - 1))
-        return float(
-            hypergeometric.weighted_mean_of_values(self._values, losses, weights, n_rivals, k - 1)
-        )
+        if self.above:
+            return float(weights @ self.of_each(losses, n_rivals, k))
+        return float(hypergeometric.mean_reciprocal(losses, weights, n_rivals, k - 1))
 
     def of_each(self, losses: Ints, n_rivals: int, k: int) -> Floats:
-        """Return the expectation for each number of losses.
-
-        Examples
-        --------
-        >>> Reciprocal().of_each(np.array([0, 1, 2]), 2, 3).round(3).tolist()
-        [1.0, 0.5, 0.333]
-        """
+        """Return the expectation for each number of losses."""
         means = np.empty(len(losses))
-        if self._values is None:
-            hypergeometric.fill_reciprocals(losses, n_rivals, k - 1, means)
-        else:
-            hypergeometric.fill_means_of_values(self._values, losses, n_rivals, k - 1, means)
+        hypergeometric.fill_reciprocals(self.above, losses, n_rivals, k - 1, means)
         return means
 
     def of_law(self, law: Nodes, k: Any) -> Floats:
         """Return the mean among k classes under a law of favorability, for any k up to 1e15."""
-        return self._past(0, law, validation.class_counts(k) - 1)
-
-    def _past(self, above: int, law: Nodes, rivals: Floats) -> Floats:
-        """Return the mean where so many stand above the mark, and random rivals may."""
+        rivals = validation.class_counts(k) - 1
         means = np.empty(rivals.size)
-        if self._values is None:
-            binomial.fill_mean_reciprocals(
-                float(above), law.p, law.log_u, law.weights, rivals.ravel(), means
-            )
-        elif above < len(self._values):
-            binomial.fill_means_of_values(
-                self._values[above:], law.p, law.weights, rivals.ravel(), means
-            )
-        else:
-            means[:] = 0.0
+        binomial.fill_mean_reciprocals(
+            float(self.above), law.p, law.log_u, law.weights, rivals.ravel(), means
+        )
         return np.minimum(means, 1.0).reshape(rivals.shape)
 
-    def of_grown(
-        self, losses: Ints, weights: Floats, n_rivals: int, law: Nodes, newcomers: Any
-    ) -> Floats:
-        """Return the mean over probes whose rivals stay while new ones join them.
+    def of_nodes(self, p: Floats, k: Floats) -> Floats:
+        """Return the mean at each p (columns) among k classes (rows)."""
+        means = np.empty((len(k), len(p)))
+        rivals = np.asarray(k, dtype=np.float64) - 1
+        log_u = np.log1p(-np.minimum(p, 1 - 1e-16))
+        binomial.fill_reciprocals_at_nodes(float(self.above), p, log_u, rivals, means)
+        return means
 
-        A probe that lost to l of its rivals has rank 1 + l + X, X of the newcomers winning, and U
-        has its law given l losses.
-
-        Examples
-        --------
-        Two of three probes stay ahead of their 4 rivals; of ten newcomers each has a chance of 5%:
-
-        >>> from headcount import Favorability
-        >>> losses, weights = np.array([0, 3]), np.array([2, 1]) / 3
-        >>> law = Favorability([0.05], [1.0])
-        >>> Reciprocal().of_grown(losses, weights, 4, law, [0, 10]).round(3)
-        array([0.75 , 0.598])
-        """
-        joined = validation.class_counts(newcomers, 0)
-        total = np.zeros(joined.shape)
-        for lost, weight in zip(losses.tolist(), weights, strict=True):
-            if self.m is not None and lost >= self.m:
-                break  # losses ascend
-            total += weight * self._past(lost, law.given(lost, n_rivals), joined)
-        return total
+    def past(self, above: int) -> Reciprocal:
+        """Return the metric where so many stand above the mark at every size."""
+        return Reciprocal(self.above + above)
 
     def limit(self, law: Nodes) -> float:
-        """Return what remains however many classes there are: the atom at p = 0."""
-        return float(law.weights[0]) if law.p[0] == 0 else 0.0
+        """Return what remains however many classes there are: that of the atom at p = 0."""
+        return float(law.weights[0]) / (1 + self.above) if law.p[0] == 0 else 0.0
 
     def guess(self, k: Any) -> Floats:
         """Return the mean of one over a random rank: a harmonic number over k."""
         counts = np.asarray(k, dtype=np.float64)
-        reached = counts if self.m is None else np.minimum(counts, self.m)
-        return np.asarray((digamma(reached + 1) + np.euler_gamma) / counts)
+        return np.asarray((digamma(counts + 1) + np.euler_gamma) / counts)
 
     def describe(self, value: float) -> str:
         """Return in words what a value means for probes.
@@ -148,12 +108,56 @@ class Reciprocal(Metric):
         --------
         >>> Reciprocal().describe(0.71)
         'one over the rank of the right class is 71% on average'
-        >>> Reciprocal().describe(1.0), Reciprocal(10).describe(0.0)
-        ('all probes find the right class', 'no probe finds the right class among the best 10')
+        >>> Reciprocal().describe(1.0)
+        'all probes find the right class'
         """
         if value > 1 - ROUND_OFF:
             return Top(1).describe(value)
-        if value < ROUND_OFF and self.m is not None:
+        return f"one over the rank of the right class is {percent(value)} on average"
+
+
+class ReciprocalWithin(ByRank):
+    """One over the rank of the true class, and nothing past rank m: MRR@m.
+
+    Parameters
+    ----------
+    m : int
+        Last rank that counts.
+    above : int
+        How many stand above the mark at every size.
+
+    Examples
+    --------
+    >>> ReciprocalWithin(2).of_each(np.array([0, 1, 2]), 2, 3).round(3).tolist()
+    [1.0, 0.5, 0.0]
+    """
+
+    def __init__(self, m: int, above: int = 0) -> None:
+        self.m, self.above = validation.whole_number(m, "m", 2), above
+        if self.m > MOST:
+            raise ParameterError(f"mrr@m takes m up to {MOST:,}, but m is {self.m:,}; ask for mrr.")
+        self.name, self.label = f"mrr@{self.m}", f"MRR@{self.m}"
+        self.loss_label = f"shortfall of {self.label}"
+        self.worth = 1 / np.arange(1.0 + above, self.m + 1)
+
+    def past(self, above: int) -> ReciprocalWithin | None:
+        """Return the metric where so many stand above the mark at every size."""
+        together = self.above + above
+        return ReciprocalWithin(self.m, together) if together < self.m else None
+
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes.
+
+        Examples
+        --------
+        >>> ReciprocalWithin(10).describe(0.71)
+        'one over the rank of the right class (nothing past rank 10) is 71% on average'
+        >>> ReciprocalWithin(10).describe(0.0)
+        'no probe finds the right class among the best 10'
+        """
+        if value > 1 - ROUND_OFF:
+            return Top(1).describe(value)
+        if value < ROUND_OFF:
             return Top(self.m).describe(value)
-        past = "" if self.m is None else f" (nothing past rank {self.m:,})"
-        return f"one over the rank of the right class{past} is {percent(value)} on average"
+        mean = f"{percent(value)} on average"
+        return f"one over the rank of the right class (nothing past rank {self.m:,}) is {mean}"

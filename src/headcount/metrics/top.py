@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincc
 
-from headcount.metrics import hypergeometric
+from headcount.metrics import binomial, hypergeometric
 from headcount.metrics.metric import Metric, Nodes
 from headcount.support import validation
 from headcount.support.words import describe_share
@@ -94,32 +94,18 @@ class Top(Metric):
         within = (betaincc(self.m, inside, law.p) * law.weights).sum(axis=1)
         return np.where(counts <= self.m, 1.0, within)
 
-    def of_grown(
-        self, losses: Ints, weights: Floats, n_rivals: int, law: Nodes, newcomers: Any
-    ) -> Floats:
-        r"""Return the mean over probes whose rivals stay while new ones join them.
+    def of_nodes(self, p: Floats, k: Floats) -> Floats:
+        """Return the chance at each p (columns) among k classes (rows)."""
+        rivals = np.asarray(k, dtype=np.float64) - 1
+        if self.m == 1:
+            return np.exp(np.multiply.outer(rivals, np.log1p(-np.minimum(p, 1 - 1e-16))))
+        chances = np.empty((len(rivals), len(p)))
+        binomial.fill_values_at_nodes(np.ones(self.m), p, rivals, chances)
+        return np.minimum(chances, 1.0)
 
-        A probe that lost to l < m of its n rivals may lose to fewer than m - l of the s newcomers,
-
-        .. math:: P(X < m - l), \qquad X \sim \mathrm{Binomial}(s, 1 - U),
-
-        U having its law given l losses. One that lost to m or more is out.
-
-        Examples
-        --------
-        Two of three probes stay ahead of their 4 rivals; of ten newcomers each has a chance of 5%:
-
-        >>> from headcount import Favorability
-        >>> losses, weights = np.array([0, 3]), np.array([2, 1]) / 3
-        >>> Top(1).of_grown(losses, weights, 4, Favorability([0.05], [1.0]), [0, 10]).round(3)
-        array([0.667, 0.399])
-        """
-        joined = validation.class_counts(newcomers, 0) + 1
-        total = np.zeros(joined.shape)
-        within = losses < self.m
-        for lost, weight in zip(losses[within], weights[within], strict=True):
-            total += weight * Top(self.m - int(lost)).of_law(law.given(int(lost), n_rivals), joined)
-        return total
+    def past(self, above: int) -> Top | None:
+        """Return the metric where so many stand above the mark at every size."""
+        return Top(self.m - above) if above < self.m else None
 
     def limit(self, law: Nodes) -> float:
         """Return what remains however many classes there are: the atom at p = 0."""

@@ -44,6 +44,7 @@ from headcount.pilot.losses import (
     collapse,
 )
 from headcount.pilot.mixes import check_groups
+from headcount.pilot.ranking import Ranking, rank_documents
 from headcount.pilot.summary import PilotSummary, summarise
 from headcount.pilot.whole_groups import GroupedPilot, merge_groups
 from headcount.support import validation
@@ -53,6 +54,7 @@ AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
 DRAWN = ("groups", "classes", "strata")
 RIVALS = ("shared", "independent")
+ANY = 5e-324  # the least number above zero
 FEWEST_GROUPS = 10  # as many as classes that a back-test hides the rest from
 BEATS_BUDGET = 1 << 30
 REVERSED = 0.4  # between two classes: less often right is worse than guessing
@@ -103,6 +105,9 @@ class Pilot:
         In how many folds the scores were cross-validated; None where no probe was trained with.
     rivals : {"shared", "independent"}
         Whether all probes met the same classes, or each its own random ones (sampled negatives).
+    ranking : Ranking or None
+        Where all graded documents of each query are, where there are several, or some that are
+        always present; see `from_run`. `losses` are those of the best relevant one.
     nouns : Nouns
         What classes and probes are called in everything that is made from the pilot; see
         `with_nouns`.
@@ -140,6 +145,7 @@ class Pilot:
         classifier: str | None = None,
         folds: int | None = None,
         rivals: str = "shared",
+        ranking: Ranking | None = None,
         nouns: Nouns = OURS,
         weights: NDArray[np.float64] | None = None,
     ) -> None:
@@ -161,6 +167,7 @@ class Pilot:
         self.classifier = classifier
         self.folds = folds
         self.rivals = validation.choice(rivals, "rivals", RIVALS)
+        self.ranking = ranking
         self.nouns = nouns
         self.listed_scores = None if listed_scores is None else _frozen(listed_scores)
         self.weights = _frozen(self._weights() if weights is None else weights)
@@ -420,6 +427,69 @@ class Pilot:
             drawn=drawn,
             order=order_of(order, names),
         )
+
+    @classmethod
+    def from_run(
+        cls,
+        run: Any,
+        qrels: Any,
+        *,
+        n_classes: int,
+        relevant_from: float | None = None,
+        always: Any = None,
+        average: str = "macro",
+        tie_rule: str = "random",
+    ) -> Pilot:
+        """Make a pilot from what a search engine returned for some queries, and judgements.
+
+        Every query is a probe and every document a class. Documents with a grade, and those that
+        are always present, stay as the collection grows; documents that join hold no relevant ones.
+        Accuracy, top-m and mrr look at the best relevant document of each query, `recall@m`,
+        `precision@m`, `ndcg@m` and `map` at all.
+
+        Parameters
+        ----------
+        run : dict, frame or path
+            Scores, higher is better: ``{"query": {"document": score}}``; a table with a row for
+            each, and columns ``q_id`` or ``query_id``, ``doc_id`` and ``score``; or a TREC run.
+        qrels : dict, frame or path
+            Grades, in the same form; in a table the column may be called ``score`` or
+            ``relevance``. Documents without a grade above zero are not relevant.
+        n_classes : int
+            How many documents the collection holds.
+        relevant_from : float, optional
+            The least grade that counts as relevant, by default any above zero. nDCG takes every
+            grade above zero as a gain.
+        always : sequence, dict or path, optional
+            Documents that are present at every size, such as hard negatives that were judged: for
+            all queries, or for each one.
+        average, tie_rule
+            See `Pilot`; queries weigh the same either way.
+
+        Returns
+        -------
+        Pilot
+            Documents that are not in the run are known to be behind those that are.
+
+        Examples
+        --------
+        >>> from headcount import Pilot, observe
+        >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+        >>> pilot = Pilot.from_run(run, {"q": {"b": 1, "c": 1}}, n_classes=10)
+        >>> float(observe(pilot).value(10, "recall@2")), float(observe(pilot).value(2, "recall@2"))
+        (0.5, 1.0)
+        """
+        from headcount.pilot.loading.runs import always_of, grades_of, scores_of, usable
+
+        size = number_of_classes(n_classes, 2)
+        least = (
+            ANY if relevant_from is None else validation.positive(relevant_from, "relevant_from")
+        )
+        scores, grades = usable(scores_of(run), grades_of(qrels), least)
+        ranking = rank_documents(
+            scores, grades, size, relevant_from=least, always=always_of(always, scores)
+        )
+        return cls.from_losses([0], 2, average=average, tie_rule=tie_rule).ranked(ranking)
 
     @classmethod
     def from_classifier(
@@ -851,6 +921,21 @@ class Pilot:
         """
         return self._but(groups=groups_of(groups, self.class_names), drawn=drawn)
 
+    def ranked(self, ranking: Ranking) -> Pilot:
+        """Return the pilot of queries and their documents, spoken of as this one."""
+        first = np.where(ranking.first > 0, ranking.query, ranking.n_queries)
+        best = np.unique(first, return_index=True)[1][: ranking.n_queries]
+        several = bool((ranking.absent > 1).any())
+        return self._with(
+            ranking.losses[best],
+            ranking.ties[best],
+            np.arange(0),
+            n_classes=ranking.n_documents,
+            censored=ranking.missing[best],
+            possible_ties=ranking.possible_ties[best],
+            ranking=ranking if several else None,
+        )
+
     def _with_listed_scores(self, scores: NDArray[np.float64]) -> Pilot:
         """Return the same pilot, which remembers two scores of each ranked list."""
         return self._but(listed_scores=scores)
@@ -876,7 +961,9 @@ class Pilot:
 
     def _with(self, *counts: NDArray[Any], **parts: Any) -> Pilot:
         """Return a pilot that averages, breaks ties and is spoken of as this one."""
-        same = ("average", "tie_rule", "drawn", "classifier", "folds", "rivals", "nouns")
+        same = (
+            "average", "tie_rule", "drawn", "classifier", "folds", "rivals", "ranking", "nouns",
+        )  # fmt: skip
         settings = {name: getattr(self, name) for name in same}
         return Pilot(*counts, **(settings | parts))
 

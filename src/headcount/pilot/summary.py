@@ -50,6 +50,7 @@ class PilotSummary:
     confusing: tuple[ClassNote, ...]
     groups: tuple[ClassNote, ...]
     rivals: str = "shared"
+    graded: tuple[int, int] = (1, 1)
     nouns: Nouns = OURS
 
     @property
@@ -68,6 +69,10 @@ class PilotSummary:
         }
         if self.rivals == "independent":
             texts["rivals"] = f"each probe met {self.n_classes - 1:,} of its own"
+        if self.graded != (1, 1):
+            fewest, most = self.graded
+            several = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            texts["graded"] = f"{several} a query; those that join the collection are none of them"
         if self.tied:
             texts["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
@@ -142,8 +147,13 @@ def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
         confusing=_if_known(hub_classes, pilot) if hubs else (),
         groups=_by_group(pilot, right),
         rivals=pilot.rivals,
+        graded=(1, 1) if pilot.ranking is None else _range_of(pilot.ranking.n_graded),
         nouns=pilot.nouns,
     )
+
+
+def _range_of(counts: NDArray[np.int64]) -> tuple[int, int]:
+    return int(counts.min()), int(counts.max())
 
 
 def _favorability(pilot: Pilot) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from scipy.special import logit, ndtr, ndtri
 
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
-from headcount.estimators.whole_groups import for_groups
+from headcount.estimators.suited import suited
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -519,7 +519,7 @@ def _leave_out(
             each = without_each(pilot, metric, inside)
             fits = refits(
                 pilot,
-                for_groups(estimator, pilot),
+                suited(estimator, pilot, metric),
                 [(half, HALVES)],
                 grid,
                 metric=metric,

@@ -26,6 +26,7 @@ from headcount.curves.mixed import (
 )
 from headcount.curves.observed import Observed, ObservedGroups, observe
 from headcount.curves.predicted import PredictedCurve
+from headcount.curves.ranked import RankedLaw, RankedObserved
 from headcount.errors import (
     DataError,
     ExtrapolationWarning,
@@ -38,13 +39,16 @@ from headcount.errors import (
 )
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.mixed import Mixed
+from headcount.estimators.ranked import Ranked
 from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
-from headcount.estimators.whole_groups import WholeGroups, for_groups
+from headcount.estimators.suited import suited
+from headcount.estimators.whole_groups import WholeGroups
 from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.mixes import check_mix, refuse_small_groups
-from headcount.pilot.pilot import Pilot
+from headcount.pilot.pilot import TIE_RULES, Pilot
+from headcount.pilot.ranking import read_ranking
 from headcount.support import validation
 from headcount.support.grids import (
     asked_classes,
@@ -83,7 +87,7 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-Law = Favorability | PredictedCurve | MixedLaw
+Law = Favorability | PredictedCurve | MixedLaw | RankedLaw
 
 NOUN = "forecast"
 TARGETS = (0.9, 0.8, 0.5)
@@ -100,8 +104,8 @@ def read_forecast(text: str) -> dict[str, Any]:
         size = observed.n_classes
         return {
             "observed": observed,
-            "law": _read_law(state),
-            "others": _read_others(state.get("others")),
+            "law": _read_law(state, observed),
+            "others": _read_others(state.get("others"), observed),
             "metric": resolve_metric(record.text("metric")),
             "classes": asked_classes(state.items("classes")),
             "n_probes": record.whole("n_probes"),
@@ -119,6 +123,9 @@ def _read_observed(state: Record) -> Observed | MixedObserved:
     """Return the observed curve: of a mix, or of classes, or of groups where they were drawn."""
     if state.get("mix") is not None:
         return MixedObserved(read_mix_table(state.record("mix")))
+    if state.get("ranking") is not None:
+        rule = validation.choice(state.text("tie_rule"), "tie_rule", TIE_RULES)
+        return RankedObserved(read_ranking(state.record("ranking")), rule)
     table = _read_table(state)
     if state.get("groups") is None:
         return Observed(table)
@@ -146,28 +153,35 @@ def _read_of_pilot(state: Record, name: str, read: Callable[[Record], Any], n_cl
 def _write_law(law: Law) -> dict[str, Any]:
     if isinstance(law, MixedLaw):
         return {"joint": law.to_dict()}
+    if isinstance(law, RankedLaw):
+        law = law.law
     if isinstance(law, Favorability):
         return {"p": law.p.tolist(), "mass": law.weights.tolist()}
     return {"ladder": law.classes.tolist(), "values": law.values.tolist()}
 
 
-def _read_law(state: Record) -> Law:
+def _read_law(state: Record, observed: Observed | MixedObserved) -> Law:
     if state.get("joint") is not None:
         return read_mixed_law(state.record("joint"))
     if state.get("ladder") is not None:
         return PredictedCurve(state["ladder"], state["values"])
-    return Favorability(state["p"], state["mass"])
+    law = Favorability(state["p"], state["mass"])
+    if isinstance(observed, RankedObserved):
+        return RankedLaw(law, observed.ranking, observed.tie_rule)
+    return law
 
 
-def _read_others(laws: Any) -> dict[str, Law]:
+def _read_others(laws: Any, observed: Observed | MixedObserved) -> dict[str, Law]:
     """Return the laws of other methods by name; none where none were written."""
     record = Record({} if laws is None else laws, NOUN)
-    return {name: _read_law(record.record(name)) for name in record.fields}
+    return {name: _read_law(record.record(name), observed) for name in record.fields}
 
 
 def _write_observed(observed: Observed | MixedObserved) -> dict[str, Any]:
     if isinstance(observed, MixedObserved):
         return {"mix": observed.table.to_dict()}
+    if isinstance(observed, RankedObserved):
+        return {"ranking": observed.ranking.to_dict(), "tie_rule": observed.tie_rule}
     fields = _write_table(observed.table)
     if isinstance(observed, ObservedGroups):
         fields["groups"] = {"n_classes": observed.n_classes, "share": observed.share}
@@ -492,7 +506,7 @@ class Forecast:
         if self._fitted is None:
             return f'"{self.method}"'
         fitted = self._fitted[1]
-        asked_for = fitted.method if isinstance(fitted, Mixed | WholeGroups) else fitted
+        asked_for = fitted.method if isinstance(fitted, Mixed | WholeGroups | Ranked) else fitted
         return code_of(asked_for, self.method, self.random_state)
 
     @property
@@ -640,6 +654,11 @@ class Forecast:
             raise UnsupportedError(
                 "where classes come in whole groups it is not known how the pilot's own probes "
                 'fare once groups join; ask for kind="new_set".'
+            )
+        if isinstance(self.law, RankedLaw):
+            raise UnsupportedError(
+                "where queries have several graded documents it is not known how these fare once "
+                'others join the very same collection; ask for kind="new_set".'
             )
         return grown_value(self.observed, self.law, k, self.metric)
 
@@ -796,7 +815,7 @@ def forecast(
         if mix is not None:
             pilot, mix = _only_mixed(pilot, mix)
         asked_for = resolve(method, random_state)
-        estimator = _for_pilot(asked_for, pilot, mix).fit(pilot)
+        estimator = _for_pilot(asked_for, pilot, measure, mix).fit(pilot)
         name = name_of(method)
         observed = observe(pilot) if mix is None else MixedObserved(mix_table(pilot, mix))
         law = estimator.law(asked)
@@ -851,9 +870,11 @@ def _only_mixed(pilot: Pilot, mix: Mapping[str, float]) -> tuple[Pilot, dict[str
     return pilot, shares
 
 
-def _for_pilot(method: Extrapolator, pilot: Pilot, mix: Mapping[str, float] | None) -> Extrapolator:
-    """Return a method as it is for a mix, or for classes that came in whole groups."""
-    return for_groups(method, pilot) if mix is None else Mixed(method=method, mix=mix)
+def _for_pilot(
+    method: Extrapolator, pilot: Pilot, metric: Metric, mix: Mapping[str, float] | None
+) -> Extrapolator:
+    """Return a method as it is for a mix, or for this pilot."""
+    return suited(method, pilot, metric) if mix is None else Mixed(method=method, mix=mix)
 
 
 def _fit_others(
@@ -870,7 +891,7 @@ def _fit_others(
             continue
         try:
             with silence():
-                law = _for_pilot(resolve(name, 0), pilot, mix).fit(pilot).law(classes)
+                law = _for_pilot(resolve(name, 0), pilot, metric, mix).fit(pilot).law(classes)
                 law.value(classes, metric)
         except HeadcountError:
             continue

@@ -16,7 +16,7 @@ from headcount.curves.observed import Observed, observe
 from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import describe_method, name_of
-from headcount.estimators.whole_groups import for_groups
+from headcount.estimators.suited import suited
 from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
@@ -488,7 +488,8 @@ def backtest(
     """
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
-        estimator = for_groups(resolve(method, random_state), pilot)
+        measure = resolve_metric(metric)
+        estimator = suited(resolve(method, random_state), pilot, measure)
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)
         asked = () if classes is None else asked_classes(classes)
@@ -497,7 +498,7 @@ def backtest(
             estimator,
             asked,
             name=name_of(method),
-            metric=resolve_metric(metric),
+            metric=measure,
             fitted=False,
             repeats=repeats,
             tolerance=limit,

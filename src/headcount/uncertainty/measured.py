@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headcount.curves.mixed import MixedObserved
 from headcount.curves.observed import Observed, observe
+from headcount.curves.ranked import RankedObserved
 from headcount.errors import UnsupportedError
 from headcount.metrics import Metric
 from headcount.pilot.pilot import Pilot
@@ -63,6 +64,9 @@ def standard_error(
     pilot: Pilot, observed: Observed | MixedObserved, k: NDArray[np.int64], metric: Metric
 ) -> tuple[Floats, bool]:
     """Return the standard error of the observed curve, and whether rivals are in it."""
+    if isinstance(observed, RankedObserved):
+        lower, upper = observed.of_queries(k, metric)
+        return np.sqrt(len(lower)) * np.std((lower + upper) / 2, axis=0, ddof=1), False
     if pilot.has_scores:
         try:
             return metric_error(pilot, k, metric), True

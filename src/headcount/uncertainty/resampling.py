@@ -99,13 +99,64 @@ class IndependentRivals:
         """Say so where too little is left of lists that were cut."""
         if self.depth is None:
             return None
-        left = self.depth * size / self.pilot.n_classes
-        if left >= LEAST_KNOWN:
-            return None
-        return (
-            f"lists of rivals were cut after {self.depth:,}, of which {left:.2g} are left on "
-            f"average among {size:,} classes, and {LEAST_KNOWN} are needed; use longer lists."
+        return too_short(self.depth, size, self.pilot.n_classes)
+
+
+def too_short(depth: int, size: int, n_classes: int) -> str | None:
+    """Say so where too little is left of lists that were cut."""
+    left = depth * size / n_classes
+    if left >= LEAST_KNOWN:
+        return None
+    return (
+        f"lists of rivals were cut after {depth:,}, of which {left:.2g} are left on average among "
+        f"{size:,} classes, and {LEAST_KNOWN} are needed; use longer lists."
+    )
+
+
+class FewerDocuments:
+    """Subsets of queries that have several graded documents, each among rivals of its own.
+
+    Graded documents, and those that are always present, stay; rivals are left out. Lists that were
+    cut are cut at one number of losses, as in `IndependentRivals`.
+    """
+
+    shared_rivals = False
+
+    def __init__(self, pilot: Pilot) -> None:
+        assert pilot.ranking is not None
+        self.pilot, self.ranking = pilot, pilot.ranking
+        self.n_sources = self.ranking.n_queries
+        counts = np.full(len(self.ranking.query), 1 / len(self.ranking.query))
+        self.depth = _depth(self.ranking.losses, counts, self.ranking.missing)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Pilot:
+        """Return what some of the queries would have found among `size` documents."""
+        n_queries = share_of(self.n_sources, size, self.pilot.n_classes)
+        chosen = np.zeros(self.n_sources, np.bool_)
+        chosen[rng.choice(self.n_sources, n_queries, replace=False)] = True
+        ranking = self.ranking.of_queries(chosen)
+        losses, ties = thin(
+            ranking.losses, ranking.ties, ranking.n_rivals, size - ranking.absent, rng
         )
+        missing = ranking.missing
+        if self.depth is not None:
+            share = (size - 1) / (self.pilot.n_classes - 1)
+            bound = int(binom.ppf(TOO_MANY_UNKNOWN, self.depth, share))
+            missing = missing | (losses >= bound)
+            losses, ties = np.minimum(losses, bound), np.where(missing, 0, ties)
+        return self.pilot.ranked(ranking.among(size, losses, ties, missing))
+
+    def refusal(self, size: int) -> str | None:
+        """Say so where hardly any rivals are left, or too little of lists that were cut."""
+        most = int(self.ranking.absent.max())
+        if size - most < LEAST_KNOWN:
+            return (
+                f"a query has {most:,} documents that are always present, so that among {size:,} "
+                f"fewer than {LEAST_KNOWN} rivals are left."
+            )
+        if self.depth is None:
+            return None
+        return too_short(self.depth, size, self.pilot.n_classes)
 
 
 def _depth(losses: Ints, weights: NDArray[np.float64], censored: NDArray[np.bool_]) -> int | None:
@@ -121,7 +172,7 @@ def _depth(losses: Ints, weights: NDArray[np.float64], censored: NDArray[np.bool
 
 
 def thin(
-    losses: Ints, ties: Ints, n_rivals: int, draws: int, rng: np.random.Generator
+    losses: Ints, ties: Ints, n_rivals: int | Ints, draws: int | Ints, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """Return losses and ties of probes that meet only `draws` of their `n_rivals` rivals.
 
@@ -136,7 +187,9 @@ def thin(
     >>> [counts.tolist() for counts in thin(np.array([0, 3]), np.array([2, 0]), 9, 9, rng)]
     [[0, 3], [2, 0]]
     """
-    lost = _hypergeometric(losses, n_rivals - losses, np.full_like(losses, draws), rng)
+    lost = _hypergeometric(
+        losses, n_rivals - losses, np.broadcast_to(np.asarray(draws, np.int64), losses.shape), rng
+    )
     tied = _hypergeometric(ties, n_rivals - losses - ties, draws - lost, rng)
     return lost, tied
 
@@ -386,6 +439,8 @@ def sampler_for(pilot: Pilot, estimator: Extrapolator | None = None, order: Any 
     """
     only_losses = estimator is None or estimator.needs == "losses"
     with_scores = not only_losses or (estimator is not None and estimator.uses_scores)
+    if pilot.ranking is not None:
+        return FewerDocuments(pilot)
     if pilot.whole_groups:
         with_scores = estimator is not None and (estimator.needs == "scores" or with_scores)
         return WholeGroupRivals(pilot, with_scores, order)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +16,6 @@ from headcount.estimators.auto.features import (
 from headcount.estimators.auto.laws import laws_around
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.bent_normal import BentNormal
-from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.words import counted
 
@@ -85,10 +82,6 @@ class Auto(Extrapolator):
 
     def __init__(self, *, use_scores: bool = True) -> None:
         self.use_scores = use_scores
-
-    def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
-        """Return a metric among k classes under each of the laws."""
-        return self.laws_.values(np.asarray(k, dtype=np.float64), metric)
 
     def _estimate(self, pilot: Pilot) -> Favorability:
         self.base_ = BentNormal().fit(pilot)

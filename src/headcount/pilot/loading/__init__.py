@@ -13,12 +13,13 @@ from headcount.errors import DataError, ParameterError
 from headcount.pilot.loading import safe_arrays
 from headcount.pilot.loading.npz import pilot_from_npz
 from headcount.pilot.loading.options import COMMON, Options
-from headcount.pilot.loading.ranked_lists import pilot_from_neighbours, pilot_from_trec
+from headcount.pilot.loading.ranked_lists import pilot_from_neighbours
+from headcount.pilot.loading.runs import always_of, grades_of, scores_of
 from headcount.pilot.loading.samples import pilot_from_samples
 from headcount.pilot.loading.tables import Rows, can_read, read_gallery, read_rows
 from headcount.pilot.pilot import Pilot
 
-__all__ = ["as_pilot", "load", "pilot_from_neighbours", "pilot_from_trec"]
+__all__ = ["as_pilot", "load", "pilot_from_neighbours"]
 
 
 def as_pilot(data: Any, labels: Any = None) -> Pilot:
@@ -43,6 +44,8 @@ def load(
     similarity: str | None = None,
     higher_is_better: bool | None = None,
     qrels: str | os.PathLike[str] | None = None,
+    relevant_from: float | None = None,
+    always: str | os.PathLike[str] | None = None,
     n_classes: int | None = None,
     sampled_negatives: int | None = None,
     average: str | None = None,
@@ -71,6 +74,10 @@ def load(
         False for distances. Neighbour lists are taken for distances unless stated.
     qrels : path, optional
         Relevance judgements of a TREC run.
+    relevant_from : float, optional
+        Least grade of a relevant document; see `Pilot.from_run`.
+    always : path, optional
+        Documents that are present at every size, one in each line, or a query and a document.
     n_classes : int, optional
         Size of the collection behind a run or behind losses.
     sampled_negatives : int, optional
@@ -96,6 +103,8 @@ def load(
         similarity=similarity,
         higher_is_better=higher_is_better,
         qrels=qrels,
+        relevant_from=relevant_from,
+        always=always,
         n_classes=n_classes,
         sampled_negatives=sampled_negatives,
         average=average,
@@ -141,9 +150,17 @@ def _with_groups(
 def _from_trec(path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
     judgements = safe_arrays.existing(options.take("qrels"))
     size = options.take("n_classes")
-    keywords = options.pick(*COMMON)
+    keywords = options.pick("relevant_from", *COMMON)
+    named = options.take("always")
     options.refuse_unused("a TREC run")
-    return pilot_from_trec(path, judgements, size, **keywords, limit=limit)
+    if size is None:
+        raise ParameterError(
+            "a TREC run does not say how many documents the collection holds; give n_classes "
+            "(--n-classes)."
+        )
+    run, grades = scores_of(path, limit), grades_of(judgements, limit)
+    always = None if named is None else always_of(named, run, limit)
+    return Pilot.from_run(run, grades, n_classes=size, always=always, **keywords)
 
 
 def _from_rows(table: Rows, path: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:

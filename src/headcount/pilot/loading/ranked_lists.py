@@ -1,4 +1,4 @@
-"""Ranked lists that end before the whole gallery does: TREC runs and nearest neighbours.
+"""Neighbour lists, which end before the whole gallery does.
 
 A list shows who scored above the true class only as far as it goes. Where the true class is not
 in it, all that is known is that at least so many others beat it: the probe is *censored* there.
@@ -6,28 +6,21 @@ in it, all that is known is that at least so many others beat it: the probe is *
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, pdtrc
 
-from headcount.errors import AssumptionWarning, DataError, ParameterError, warn
+from headcount.errors import DataError
 from headcount.pilot.labels import number_of_classes
-from headcount.pilot.loading.safe_arrays import INTEGER, LONGEST, PER_TEXT, MemoryLimit, open_text
+from headcount.pilot.loading.safe_arrays import INTEGER
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
-from headcount.support.words import counted, share_of
-
-Run = dict[str, dict[str, float]]
+from headcount.support.words import counted
 
 UPSIDE_DOWN = 0.9
 LUCK = 1e-6
-LONGEST_LINE = 10 * LONGEST
 
 
 def pilot_from_neighbours(
@@ -264,173 +257,3 @@ def _compare(
     at_the_end = np.where(censored, count(score == last[probe]), beyond)
     possible_ties = np.where(censored | (level == last), at_the_end, 0)
     return np.column_stack([level, rival]), (losses, ties, censored, possible_ties)
-
-
-def pilot_from_trec(
-    run: Path,
-    qrels: Path,
-    n_classes: int | None,
-    average: str = "macro",
-    tie_rule: str = "random",
-    limit: MemoryLimit | None = None,
-) -> Pilot:
-    """Make a pilot from a TREC run and its relevance judgements.
-
-    Every query is a probe and every document a class. Of several relevant documents the best
-    scored one counts, and the others are not counted against it. The rank column is ignored.
-
-    Parameters
-    ----------
-    run : Path
-        Lines of query, Q0, document, rank, score, tag.
-    qrels : Path
-        Lines of query, iteration, document, relevance.
-    n_classes : int
-        How many documents the collection holds.
-    average, tie_rule : str
-        See `Pilot`; queries weigh the same either way.
-    limit : MemoryLimit, optional
-        How much memory both files may take.
-
-    Returns
-    -------
-    Pilot
-        Queries whose relevant document is not in the run are censored at the depth returned.
-    """
-    if n_classes is None:
-        raise ParameterError(
-            "a TREC run does not say how many documents the collection holds; give n_classes "
-            "(--n-classes)."
-        )
-    size = number_of_classes(n_classes, 2)
-    limit = limit or MemoryLimit()
-    scores, relevant = _read_run(run, limit), _read_qrels(qrels, limit)
-    queries = sorted(set(scores) & set(relevant))
-    _explain_gaps(scores, relevant, queries, run)
-    documents = {document for query in queries for document in relevant[query]}
-    n_documents = len(documents.union(*(scores[query] for query in queries)))
-    if n_documents > size:
-        raise DataError(
-            f"{run.name} and the qrels name {n_documents:,} documents, but n_classes is {size:,}; "
-            "give the size of the whole collection."
-        )
-    rows = np.array(
-        [_place(scores[query], relevant[query], size) for query in queries], dtype=np.int64
-    )
-    return Pilot.from_losses(
-        rows[:, 0],
-        size,
-        ties=rows[:, 1],
-        censored=rows[:, 2].astype(np.bool_),
-        possible_ties=rows[:, 3],
-        average=average,
-        tie_rule=tie_rule,
-    )
-
-
-def _place(
-    scores: dict[str, float], relevant: set[str], n_classes: int
-) -> tuple[int, int, bool, int]:
-    """Losses, ties, whether the query is censored, and possible ties."""
-    rivals = [score for document, score in scores.items() if document not in relevant]
-    listed = [scores[document] for document in relevant if document in scores]
-    last = min(scores.values())  # beyond the list nothing scores above its last entry
-    if not listed:
-        return len(rivals), 0, True, rivals.count(last)
-    best = max(listed)
-    beyond = n_classes - len(scores.keys() | relevant) if best == last else 0
-    return sum(s > best for s in rivals), rivals.count(best), False, beyond
-
-
-def _explain_gaps(
-    scores: Run, relevant: dict[str, set[str]], queries: list[str], run: Path
-) -> None:
-    if not queries:
-        raise DataError(
-            f"no query of {run.name} has a relevant document in the qrels; check that both use the "
-            "same query names."
-        )
-    if len(scores) > len(queries):
-        missing = sorted(set(scores) - set(relevant))
-        lacking = "in the run have no relevant document in the qrels"
-        warn(
-            f"{share_of(len(missing), len(scores), 'queries', lacking)} "
-            f"(first: {validation.short(missing[0])}): left out.",
-            AssumptionWarning,
-        )
-    if len(relevant) > len(queries):
-        missing = sorted(set(relevant) - set(scores))
-        warn(
-            f"{share_of(len(missing), len(relevant), 'judged queries', 'are not in the run')} "
-            f"(first: {validation.short(missing[0])}): left out.",
-            AssumptionWarning,
-        )
-    several = [query for query in queries if len(relevant[query]) > 1]
-    if several:
-        rich = "have several relevant documents"
-        warn(
-            f"{share_of(len(several), len(queries), 'queries', rich)} "
-            f"(first: {validation.short(several[0])}); the best scored one counts, the others do "
-            "not compete.",
-            AssumptionWarning,
-        )
-
-
-def _read_run(path: Path, limit: MemoryLimit) -> Run:
-    run: Run = defaultdict(dict)
-    for number, cells in _lines(path, "query Q0 document rank score tag", limit):
-        query, document = cells[0], cells[2]
-        try:
-            score = float(cells[4])
-        except ValueError:
-            score = float("nan")
-        if not math.isfinite(score):
-            raise DataError(
-                f"{path.name}: line {number} has score {validation.short(cells[4])!r}, not a "
-                "finite number; repair or remove it."
-            )
-        if document in run[query]:
-            raise DataError(
-                f"{path.name}: line {number} lists document {validation.short(document)} again for "
-                f"query {validation.short(query)}; list each document once."
-            )
-        run[query][document] = score
-    return run
-
-
-def _read_qrels(path: Path, limit: MemoryLimit) -> dict[str, set[str]]:
-    relevant: dict[str, set[str]] = defaultdict(set)
-    for number, cells in _lines(path, "query iteration document relevance", limit):
-        try:
-            grade = float(cells[3])
-        except ValueError:
-            raise DataError(
-                f"{path.name}: line {number} has relevance {validation.short(cells[3])!r}, not a "
-                "number; repair it."
-            ) from None
-        if grade > 0:
-            relevant[cells[0]].add(cells[2])
-    return relevant
-
-
-def _lines(path: Path, form: str, limit: MemoryLimit) -> Iterator[tuple[int, list[str]]]:
-    """Cells of each line; other characters that look like blanks may be part of a name."""
-    n_cells, too_long = len(form.split()), f"{path.name} is too long"
-    with open_text(path, limit, newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            if len(line) > LONGEST_LINE:  # millions of cells would take far more than their line
-                raise DataError(
-                    f"{path.name}: line {number} has {len(line):,} characters, too many for "
-                    f"'{form}'; give each its own line."
-                )
-            line = line.removesuffix("\n").removesuffix("\r").replace("\t", " ")
-            cells = [cell for cell in line.split(" ") if cell]
-            if not cells:
-                continue
-            if len(cells) != n_cells:
-                raise DataError(
-                    f"{path.name}: line {number} has {counted(len(cells), 'cell')}; each line must "
-                    f"read '{form}', {n_cells} cells with blanks or tabs between them."
-                )
-            limit.take(2 * PER_TEXT, too_long)
-            yield number, cells

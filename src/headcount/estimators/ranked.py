@@ -1,0 +1,151 @@
+"""Any method where queries have several graded documents."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import clone
+
+from headcount.curves.favorability import Favorability
+from headcount.curves.ranked import RankedLaw, marks_of
+from headcount.errors import UnsupportedError, silence
+from headcount.estimators.base import Extrapolator
+from headcount.metrics import ACCURACY, Metric
+from headcount.pilot.pilot import Pilot
+from headcount.pilot.ranking import Ranking
+
+Floats = NDArray[np.float64]
+
+TINY = 1e-12
+
+
+class Ranked(Extrapolator):
+    """Another method, which learns from every graded document that counts in a metric.
+
+    Each such document is a probe, weighted as in the metric. Queries differ in how many rivals they
+    have; of those with more, random ones are left out, so that all have as many. What follows for
+    the metric is said by `headcount.curves.ranked`. `forecast` puts it around the method that is
+    asked for.
+
+    Documents of one query hang together, which the method does not know: laws as plausible as its
+    own are moved away from it by as much as the standard error of the metric is larger query by
+    query than document by document.
+
+    Parameters
+    ----------
+    method : Extrapolator
+        Any method that needs only losses and gives a law.
+    metric : Metric
+        What is forecast.
+
+    Attributes
+    ----------
+    method_ : Extrapolator
+        The method, fitted to the documents.
+    widening_ : float
+        How much farther away plausible laws are.
+    """
+
+    alias: ClassVar[str] = "ranked"
+
+    def __init__(self, *, method: Extrapolator, metric: Metric) -> None:
+        self.method, self.metric = method, metric
+        self.needs = method.needs  # type: ignore[misc]
+        self.gives_laws = method.gives_laws  # type: ignore[misc]
+        self.takes_censored = True  # type: ignore[misc]
+        self.slow = method.slow  # type: ignore[misc]
+
+    def _estimate(self, pilot: Pilot) -> Favorability:
+        ranking = pilot.ranking
+        assert ranking is not None  # else the method itself is fitted
+        marked = marked_pilot(ranking, self.metric, pilot)
+        with silence():
+            self.method_ = clone(self.method).fit(marked)
+        law: Favorability | None = self.method_.favorability_
+        if law is None:
+            raise UnsupportedError(
+                f"method {self.method.alias} gives no law of favorability, which queries with "
+                "several relevant documents need; choose another, such as auto or probit-normal."
+            )
+        self.note_, self.remedy_ = self.method_.note_, self.method_.remedy_
+        self.law_ = RankedLaw(law, ranking, pilot.tie_rule)
+        self.widening_ = widening(ranking, self.metric, pilot.tie_rule)
+        return law
+
+    def predict(self, k: Any) -> Floats:
+        """Return the expected chance that the best document is relevant."""
+        return self.law_.accuracy(k)
+
+    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+        """Return what is expected of a metric among k documents."""
+        return self.law_.value(k, metric)
+
+    def law(self, classes: Any = ()) -> RankedLaw:
+        """Return what the fitted law says of the queries."""
+        return self.law_
+
+    def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
+        """Return the metric under each of the method's plausible laws, moved further away."""
+        laws = self.method_.laws_
+        if laws is None:
+            return None
+        counts = np.asarray(k, dtype=np.float64)
+        ranking, rule = self.law_.ranking, self.law_.tie_rule
+        spread = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, rule)
+        values = spread.spread(metric).values(counts.ravel(), laws.weights)
+        middle = np.clip(self.value(counts.ravel(), metric), TINY, 1 - TINY)
+        moves = logit(np.clip(values, TINY, 1 - TINY)) - logit(middle)
+        return expit(logit(middle) + self.widening_ * moves).reshape(-1, *counts.shape)
+
+
+def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
+    """Return the pilot in which each document that counts is a probe, with as many rivals each."""
+    emphasis = metric.emphasis(ranking)
+    rows = np.flatnonzero(emphasis > 0)
+    n_rivals = ranking.n_rivals[rows]
+    fewest = int(n_rivals.min())
+    rng = np.random.default_rng(0)
+    losses, ties = ranking.losses[rows], ranking.ties[rows]
+    fewer = rng.hypergeometric(losses, n_rivals - losses, fewest)
+    tied = rng.hypergeometric(ties, n_rivals - losses - ties, fewest - fewer)
+    queries, labels = np.unique(ranking.query[rows], return_inverse=True)
+    weights = emphasis[rows]
+    return Pilot(
+        fewer.astype(np.int64),
+        tied.astype(np.int64),
+        queries,
+        n_classes=fewest + 1,
+        censored=ranking.missing[rows],
+        labels=labels.astype(np.int64),
+        tie_rule=pilot.tie_rule,
+        nouns=pilot.nouns,
+        weights=weights / weights.sum(),
+    )
+
+
+def widening(ranking: Ranking, metric: Metric, tie_rule: str) -> float:
+    """Return the standard error of a metric, query by query, over that document by document.
+
+    At least one.
+    """
+    marks = marks_of(ranking, metric, tie_rule)
+    weights = marks.weight
+    values = np.where(marks.missing, 0.0, _worths(metric, marks.above + marks.losses))
+    total, n_queries = weights.sum(), ranking.n_queries
+    mean = weights @ values / total
+    alone = total * np.sqrt(weights @ (values - mean) ** 2 / total / len(ranking.query))
+    by_query = np.bincount(marks.query, weights * values, n_queries)
+    together = np.sqrt(n_queries * np.var(by_query, ddof=1)) if n_queries > 1 else 0.0
+    return max(1.0, float(together / alone)) if alone > 0 else 1.0
+
+
+def _worths(metric: Metric, ahead: NDArray[np.int64]) -> Floats:
+    """Return what it is worth that so many are ahead."""
+    distinct, place = np.unique(ahead, return_inverse=True)
+    nobody, one = np.zeros(1), np.ones(1)
+    kernels = [metric.worth_of_ranks.past(int(count)) for count in distinct]
+    values = [0.0 if kernel is None else kernel.of_nodes(nobody, one)[0, 0] for kernel in kernels]
+    return np.array(values)[place]
