@@ -111,12 +111,12 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     losses, ties = ranking.losses[rows], ranking.ties[rows]
     fewer = rng.hypergeometric(losses, n_rivals - losses, fewest)
     tied = rng.hypergeometric(ties, n_rivals - losses - ties, fewest - fewer)
-    queries, labels = np.unique(ranking.query[rows], return_inverse=True)
-    weights = emphasis[rows]
+    owners, labels = np.unique(ranking.owner[ranking.query[rows]], return_inverse=True)
+    weights = emphasis[rows] * ranking.weights[ranking.query[rows]]
     return Pilot(
         fewer.astype(np.int64),
         tied.astype(np.int64),
-        queries,
+        owners,
         n_classes=fewest + 1,
         censored=ranking.missing[rows],
         labels=labels.astype(np.int64),
@@ -134,11 +134,11 @@ def widening(ranking: Ranking, metric: Metric, tie_rule: str) -> float:
     marks = marks_of(ranking, metric, tie_rule)
     weights = marks.weight
     values = np.where(marks.missing, 0.0, _worths(metric, marks.above + marks.losses))
-    total, n_queries = weights.sum(), ranking.n_queries
+    total = weights.sum()
     mean = weights @ values / total
     alone = total * np.sqrt(weights @ (values - mean) ** 2 / total / len(ranking.query))
-    by_query = np.bincount(marks.query, weights * values, n_queries)
-    together = np.sqrt(n_queries * np.var(by_query, ddof=1)) if n_queries > 1 else 0.0
+    by_query: Floats = np.bincount(marks.query, weights * values, ranking.n_queries).astype(float)
+    together = float(ranking.error_of_mean(by_query[:, None])[0])
     return max(1.0, float(together / alone)) if alone > 0 else 1.0
 
 
