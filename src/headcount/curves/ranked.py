@@ -17,6 +17,9 @@ law of all,
 and documents with the same a have the mean of these as a law of their own; from that the same is
 done once more (two steps of expectation and maximisation, which keep it near the law of all). Where
 all have the same a, that is the law itself if it agrees with the losses.
+
+Laws as plausible as the forecast one are tilted as that one was, and not by the losses anew: what
+these leave open is what such laws are about.
 """
 
 from __future__ import annotations
@@ -268,11 +271,17 @@ class Spread:
             if worth is not None
         ]
 
-    def values(self, k: Floats, weights: Floats) -> Floats:
-        """Return the metric among k documents (columns) under laws on the nodes (rows)."""
+    def values(self, k: Floats, weights: Floats, centre: Floats | None = None) -> Floats:
+        """Return the metric among k documents (columns) under laws on the nodes (rows).
+
+        With a centre, laws are tilted as that one is.
+        """
         total = np.zeros((len(weights), len(k)))
         for worth, absent, chances, mass in self.groups:
-            left = masses_left(chances, mass, weights)
+            if centre is None:
+                left = masses_left(chances, mass, weights)
+            else:
+                left = tilted(weights, masses_left(chances, mass, centre[None])[:, 0], centre)
             for missing, of_law in zip(absent.tolist(), left, strict=True):
                 total += of_law @ worth.of_nodes(self.p, np.maximum(k - missing, 0) + 1).T
         return total
@@ -305,6 +314,14 @@ def masses_left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
         law = _left(chances, together, law)[0]
         law = law / law.sum(axis=1, keepdims=True)
     return _left(chances, mass, law)
+
+
+def tilted(weights: Floats, left: Floats, centre: Floats) -> Floats:
+    """Return laws (rows) moved as the centre was, to what is left of it; (sizes, laws, nodes)."""
+    ratio = np.divide(left, centre, out=np.zeros_like(left), where=centre > 0)
+    moved = weights * ratio[:, None]
+    scale = left.sum(axis=1)[:, None] / np.maximum(moved.sum(axis=2), np.finfo(float).tiny)
+    return np.asarray(moved * scale[:, :, None])
 
 
 def _left(chances: Floats, mass: Floats, weights: Floats) -> Floats:

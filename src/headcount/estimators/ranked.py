@@ -63,7 +63,7 @@ class Ranked(Extrapolator):
         assert ranking is not None  # else the method itself is fitted
         marked = marked_pilot(ranking, self.metric, pilot)
         with silence():
-            self.method_ = clone(self.method).fit(marked)
+            self.method_ = _from_losses(self.method).fit(marked)
         law: Favorability | None = self.method_.favorability_
         if law is None:
             raise UnsupportedError(
@@ -92,13 +92,23 @@ class Ranked(Extrapolator):
         laws = self.method_.laws_
         if laws is None:
             return None
-        counts = np.asarray(k, dtype=np.float64)
+        counts, law = np.asarray(k, dtype=np.float64), self.law_.law
         ranking, rule = self.law_.ranking, self.law_.tie_rule
-        spread = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, rule)
-        values = spread.spread(metric).values(counts.ravel(), laws.weights)
+        every = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, rule)
+        centre = np.full(len(laws.p), TINY)
+        centre[np.searchsorted(laws.p, law.p)] += law.weights
+        values = every.spread(metric).values(counts.ravel(), laws.weights, centre)
         middle = np.clip(self.value(counts.ravel(), metric), TINY, 1 - TINY)
         moves = logit(np.clip(values, TINY, 1 - TINY)) - logit(middle)
         return expit(logit(middle) + self.widening_ * moves).reshape(-1, *counts.shape)
+
+
+def _from_losses(method: Extrapolator) -> Extrapolator:
+    """Return a method that does not ask for the scores of documents."""
+    copy: Extrapolator = clone(method)
+    if "use_scores" in method.get_params(deep=False):
+        copy.set_params(use_scores=False)
+    return copy
 
 
 def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:

@@ -997,8 +997,9 @@ class Pilot:
         return self._with(
             ranking.losses[best] + ranking.above[best],
             ranking.ties[best] + ranking.always_ties[best],
-            np.arange(0),
+            self.class_names,
             n_classes=ranking.n_documents,
+            labels=ranking.owner if len(self.class_names) else None,
             censored=ranking.missing[best],
             possible_ties=ranking.possible_ties[best],
             ranking=ranking if several else None,

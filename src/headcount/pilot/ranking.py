@@ -252,7 +252,7 @@ def rank_classes(
         n_graded=one,
         n_relevant=one,
         n_always=n_always,
-        owner=np.unique(labels, return_inverse=True)[1],
+        owner=labels,
         weights=weights,
     )
 
