@@ -7,9 +7,10 @@ import pytest
 
 from headcount import Pilot, forecast, observe
 from headcount.errors import UnsupportedError
-from headcount.estimators import LogLinear, ProbitNormal
-from headcount.estimators.ranked import Ranked, marked_pilot, widening
+from headcount.estimators import Auto, LogLinear, ProbitNormal
+from headcount.estimators.ranked import Ranked, marked_pilot, other_draws
 from headcount.metrics import MRR, resolve_metric
+from headcount.uncertainty.measured import standard_error
 from queries import make_run
 
 LAST = 200
@@ -59,22 +60,43 @@ def test_each_document_that_counts_is_a_probe():
     np.testing.assert_array_equal(best.losses[same], pilot.losses[same])
 
 
-def test_queries_that_hang_together_are_less_sure():
-    """Five relevant documents with one score each say as much as one does."""
-    rng = np.random.default_rng(1)
+def one_mark_a_query(seed):
+    """Five relevant documents each, which score all but the same, and the same with one each."""
+    rng = np.random.default_rng(seed)
     run, qrels = {}, {}
     for query in range(60):
-        run[query] = {f"d{i}": x for i, x in enumerate(rng.normal(size=95))}
+        run[f"q{query}"] = {f"d{i}": x for i, x in enumerate(rng.normal(size=95))}
         mark = 1.5 + rng.normal()
-        run[query] |= {f"r{i}": mark + 1e-9 * i for i in range(5)}
-        qrels[query] = {f"r{i}": 1 for i in range(5)}
-    alike = Pilot.from_run(run, qrels, n_classes=100)
-    metric = resolve_metric("recall@50")
-    assert widening(alike.ranking, metric, "random") > 1.7
-    for documents in run.values():
-        documents |= {f"r{i}": 1.5 + rng.normal() for i in range(5)}
-    apart = Pilot.from_run(run, qrels, n_classes=100)
-    assert 1 <= widening(apart.ranking, metric, "random") < 1.4
+        run[f"q{query}"] |= {f"r{i}": mark + 1e-9 * i for i in range(5)}
+        qrels[f"q{query}"] = {f"r{i}": 1 for i in range(5)}
+    return run, qrels
+
+
+@pytest.mark.parametrize("name", ["accuracy", "recall@10", "ndcg@10", "map"])
+def test_plausible_laws_are_as_far_apart_as_queries_make_them(name):
+    """At the pilot's size nearly all of the error is what was measured's."""
+    metric = resolve_metric(name)
+    for run, qrels in (make_run(0, 40, 200), one_mark_a_query(0)):
+        size = len(run["q0"])
+        pilot = Pilot.from_run(run, qrels, n_classes=size)
+        fitted = Ranked(method=Auto(), metric=metric).fit(pilot)
+        measured, _ = standard_error(pilot, observe(pilot), np.array([size]), metric)
+        apart = float(fitted.plausible([size], metric).std())
+        assert apart == pytest.approx(float(measured[0]), rel=0.3)
+
+
+def test_what_was_drawn_together_comes_up_together():
+    run, qrels = make_run(0, 30, 60)
+    ranking = Pilot.from_run(run, qrels, n_classes=60).ranking
+    often = other_draws(128, ranking)
+    np.testing.assert_allclose(often.mean(axis=1), 1)
+    assert float(often.var()) == pytest.approx(1, rel=0.1)
+    np.testing.assert_array_equal(other_draws(128, ranking), often)  # for all systems alike
+    pairs = other_draws(128, replace(ranking, owner=np.arange(30) // 2))
+    np.testing.assert_array_equal(pairs[:, ::2], pairs[:, 1::2])
+    unequal = np.arange(1.0, 31) / 465
+    weighted = other_draws(128, replace(ranking, weights=unequal))
+    np.testing.assert_allclose(weighted @ unequal, 1)
 
 
 def test_any_method_with_a_law_will_do():

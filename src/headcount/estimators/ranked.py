@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 from sklearn.base import clone
 
 from headcount.curves.favorability import Favorability
-from headcount.curves.ranked import RankedLaw, marks_of
+from headcount.curves.ranked import RankedLaw, Spread
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
 from headcount.metrics import ACCURACY, Metric
@@ -18,8 +18,6 @@ from headcount.pilot.pilot import Pilot
 from headcount.pilot.ranking import Ranking
 
 Floats = NDArray[np.float64]
-
-TINY = 1e-12
 
 
 class Ranked(Extrapolator):
@@ -30,9 +28,9 @@ class Ranked(Extrapolator):
     the metric is said by `headcount.curves.ranked`. `forecast` puts it around the method that is
     asked for.
 
-    Documents of one query hang together, which the method does not know: laws as plausible as its
-    own are moved away from it by as much as the standard error of the metric is larger query by
-    query than document by document.
+    Documents of one query hang together, which the method does not know. So each of its plausible
+    laws meets other queries: those of the pilot, counted as often as by chance they might have come
+    up, and queries that were drawn together alike.
 
     Parameters
     ----------
@@ -45,8 +43,6 @@ class Ranked(Extrapolator):
     ----------
     method_ : Extrapolator
         The method, fitted to the documents.
-    widening_ : float
-        How much farther away plausible laws are.
     """
 
     alias: ClassVar[str] = "ranked"
@@ -72,7 +68,6 @@ class Ranked(Extrapolator):
             )
         self.note_, self.remedy_ = self.method_.note_, self.method_.remedy_
         self.law_ = RankedLaw(law, ranking, pilot.tie_rule)
-        self.widening_ = widening(ranking, self.metric, pilot.tie_rule)
         return law
 
     def predict(self, k: Any) -> Floats:
@@ -88,19 +83,16 @@ class Ranked(Extrapolator):
         return self.law_
 
     def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
-        """Return the metric under each of the method's plausible laws, moved further away."""
+        """Return the metric under each of the method's plausible laws, which meet other queries."""
         laws = self.method_.laws_
         if laws is None:
             return None
-        counts, law = np.asarray(k, dtype=np.float64), self.law_.law
-        ranking, rule = self.law_.ranking, self.law_.tie_rule
-        every = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, rule)
-        centre = np.full(len(laws.p), TINY)
-        centre[np.searchsorted(laws.p, law.p)] += law.weights
-        values = every.spread(metric).values(counts.ravel(), laws.weights, centre)
-        middle = np.clip(self.value(counts.ravel(), metric), TINY, 1 - TINY)
-        moves = logit(np.clip(values, TINY, 1 - TINY)) - logit(middle)
-        return expit(logit(middle) + self.widening_ * moves).reshape(-1, *counts.shape)
+        counts = np.asarray(k, dtype=np.float64)
+        ranking = self.law_.ranking
+        spread = Spread(ranking, self.law_.tie_rule, metric, laws.p)
+        often = other_draws(len(laws.weights), ranking)
+        values = spread.values(counts.ravel(), laws.weights, often)
+        return np.minimum(values, 1.0).reshape(-1, *counts.shape)
 
 
 def _from_losses(method: Extrapolator) -> Extrapolator:
@@ -136,26 +128,18 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     )
 
 
-def widening(ranking: Ranking, metric: Metric, tie_rule: str) -> float:
-    """Return the standard error of a metric, query by query, over that document by document.
+def other_draws(n_laws: int, ranking: Ranking) -> Floats:
+    """Return how often each query might have come up, under each law; once on average.
 
-    At least one.
+    These are the weights of a Bayesian bootstrap (Rubin 1981) of what was drawn: queries, or the
+    classes of probes. Pilots of the same ones get the same, so that what two systems share cancels
+    where they are compared.
     """
-    marks = marks_of(ranking, metric, tie_rule)
-    weights = marks.weight
-    values = np.where(marks.missing, 0.0, _worths(metric, marks.above + marks.losses))
-    total = weights.sum()
-    mean = weights @ values / total
-    alone = total * np.sqrt(weights @ (values - mean) ** 2 / total / len(ranking.query))
-    by_query: Floats = np.bincount(marks.query, weights * values, ranking.n_queries).astype(float)
-    together = float(ranking.error_of_mean(by_query[:, None])[0])
-    return max(1.0, float(together / alone)) if alone > 0 else 1.0
+    owners, place = np.unique(ranking.owner, return_inverse=True)
+    drawn = _exponential(n_laws, len(owners))[:, place]
+    return np.asarray(drawn / (drawn @ ranking.weights)[:, None])
 
 
-def _worths(metric: Metric, ahead: NDArray[np.int64]) -> Floats:
-    """Return what it is worth that so many are ahead."""
-    distinct, place = np.unique(ahead, return_inverse=True)
-    nobody, one = np.zeros(1), np.ones(1)
-    kernels = [metric.worth_of_ranks.past(int(count)) for count in distinct]
-    values = [0.0 if kernel is None else kernel.of_nodes(nobody, one)[0, 0] for kernel in kernels]
-    return np.array(values)[place]
+@lru_cache(maxsize=4)
+def _exponential(n_laws: int, n: int) -> Floats:
+    return np.random.default_rng(0).exponential(size=(n_laws, n))
