@@ -139,8 +139,9 @@ class RankedObserved(Observed):
 
     def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Average of a metric among k of the documents; the middle of its bounds."""
-        each = self.of_queries(k, resolve_metric(metric))
-        lower, upper = (self._mean(k, of_queries) for of_queries in each)
+        measure = resolve_metric(metric)
+        each = self.of_queries(k, measure)
+        lower, upper = (self._mean(k, of_queries, measure) for of_queries in each)
         return lower + (upper - lower) / 2
 
     def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
@@ -152,14 +153,14 @@ class RankedObserved(Observed):
         ranking, possible = self.ranking, self.ranking.possible_ties
         if not possible.any():
             lower, upper = self.of_queries(k, metric)
-            return self._mean(k, lower), self._mean(k, upper)
+            return self._mean(k, lower, metric), self._mean(k, upper, metric)
         at_end = np.where(ranking.missing, possible, 0)
         fewest = replace(ranking, losses=ranking.losses - at_end, ties=ranking.ties + at_end)
         open_ended = ranking.missing | ((possible > 0) & (self.tie_rule != "win"))
         upper = self._of_queries(marks_of(fewest, metric, self.tie_rule), k, metric)
         most = replace(ranking, missing=open_ended, ties=np.where(open_ended, 0, ranking.ties))
         lower = self._of_queries(self._worst(most, metric), k, metric)
-        return self._mean(k, lower), self._mean(k, upper)
+        return self._mean(k, lower, metric), self._mean(k, upper, metric)
 
     def of_queries(self, k: Any, metric: Metric) -> tuple[Floats, Floats]:
         """Return what each query adds to the mean, (queries, k), in the worst and best case."""
@@ -168,9 +169,9 @@ class RankedObserved(Observed):
             return upper, upper
         return self._of_queries(self._worst(self.ranking, metric), k, metric), upper
 
-    def _mean(self, k: Any, of_queries: Floats) -> Floats:
+    def _mean(self, k: Any, of_queries: Floats, metric: Metric) -> Floats:
         # Weights sum to one but for round-off.
-        mean: Floats = np.minimum(of_queries.sum(axis=0), 1.0).reshape(np.shape(k))
+        mean: Floats = np.minimum(of_queries.sum(axis=0), metric.range[1]).reshape(np.shape(k))
         return mean
 
     def _worst(self, ranking: Ranking, metric: Metric) -> Marks:
@@ -227,8 +228,9 @@ class RankedLaw:
     def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k documents."""
         counts = class_counts(k)
-        values = self.spread(resolve_metric(metric)).values(counts.ravel(), self.law.weights[None])
-        return np.minimum(values, 1.0).reshape(counts.shape)
+        measure = resolve_metric(metric)
+        values = self.spread(measure).values(counts.ravel(), self.law.weights[None])
+        return np.minimum(values, measure.range[1]).reshape(counts.shape)
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected chance that the best document is relevant."""

@@ -16,7 +16,7 @@ from scipy.special import logit, ndtr, ndtri
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.suited import suited
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.questions.forecast import Forecast, forecast
@@ -399,7 +399,7 @@ def compare(
     >>> comparison.paired, lead.upper < 0, lead.chance < 0.05
     (True, True, True)
     """
-    asked, measure = asked_classes(classes), resolve_metric(metric)
+    asked, measure = asked_classes(classes), resolve_share(metric)
     systems = _as_pilots(pilots)
     forecasts = {
         name: forecast(
