@@ -40,7 +40,7 @@ class Laws:
         if metric == ACCURACY:
             log_u = np.log1p(-np.minimum(self.p, 1 - 1e-16))
             return np.asarray(self.weights @ np.exp(np.multiply.outer(log_u, k - 1)))
-        # What a metric is at the nodes is the same under all laws, and takes nearly all of the time.
+        # What a metric is at the nodes is the same under all laws, and takes nearly all the time.
         counts = np.round(k)
         return np.minimum(self.weights @ metric.of_nodes(self.p, counts).T, 1.0)
 
