@@ -577,6 +577,36 @@ def sampled(
     terminal.show_table(*experiment.toy_table(results), 2)
 
 
+@app.command()
+def metrics(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Holds omniglot_*.npz, definitions_tfidf.npz and lfw_dlib_pairs.npz; without it "
+            "only simulations.",
+        ),
+    ] = None,
+    pilots: Annotated[
+        int | None, typer.Option(help="Pilots of each kind at most; 3 to 30 by default.")
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast top-m, MRR, nDCG, recall and MAP up to 20 times the pilot, beside what people do."""
+    from experiments.ranking import metrics as experiment
+    from experiments.ranking import places
+
+    with terminal.progress("Running metrics"):
+        settings = settings_for("metrics", output, seed, jobs, fresh, places.inputs(folder))
+        results = experiment.metrics(settings, folder, pilots=pilots)
+        paths = results.write(settings.output, experiment.draw)
+    columns, names = list(experiment.COLUMNS), list(experiment.SHOWN)
+    show(results, columns, names, paths, 3, results.details["summary"])
+
+
 @app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},

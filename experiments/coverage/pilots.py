@@ -9,20 +9,20 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.journal import Record
 from experiments.papers.pilots import digest
 from experiments.runner import seed_for
 from headcount import simulate
-from headcount.curves.observed import observe
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed, observe
 from headcount.errors import ParameterError
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.loading import load
 from headcount.pilot.pilot import Pilot
 from headcount.simulate import Population
+from headcount.simulate.simulation import REFERENCE_PROBES
 from headcount.support import validation
-
-Floats = NDArray[np.float64]
 
 NAME = "coverage"
 SIMULATED = "simulations"
@@ -151,18 +151,21 @@ def inputs(names: Sequence[str], data: Path | None) -> list[Path]:
     return [data / file for name in names if data for file in FILES.get(name, ())]
 
 
-def pilot_and_truth(setting: Setting, repeat: int, seed: int) -> tuple[Pilot, Record]:
-    """Return a random pilot, and what is true at the numbers of classes asked about.
+def pilot_and_truth(
+    setting: Setting, repeat: int, seed: int, metrics: Sequence[Metric] = (ACCURACY,)
+) -> tuple[Pilot, dict[str, Record]]:
+    """Return a random pilot, and what is true of each metric at the numbers of classes asked about.
 
-    Simulated pilots are of fresh classes, so that the truth is the expected accuracy; there also
+    Simulated pilots are of fresh classes, so that the truth is what is expected; there also
     sets of so many classes are drawn, new ones and ones that hold the pilot's. Of a real set, the
     whole is the population.
     """
     pilot_seed = seed_for(seed, NAME, "pilot", setting.key, repeat)
     if setting.world is None:
-        whole = _population(setting.file)
-        return whole.pilot(setting.n_classes, pilot_seed), {
-            "truth": _listed(whole.truth(setting.classes))
+        whole = _curve(setting.file)
+        return _population(setting.file).pilot(setting.n_classes, pilot_seed), {
+            metric.name: {"truth": whole.value(setting.classes, metric).tolist()}
+            for metric in metrics
         }
     rng = np.random.default_rng(pilot_seed)
     largest = setting.classes[-1]
@@ -170,13 +173,21 @@ def pilot_and_truth(setting: Setting, repeat: int, seed: int) -> tuple[Pilot, Re
     # One half of the probes is the pilot's, the other measures the grown sets.
     pilot = _first(grown, setting.n_classes, slice(0, None, 2))
     new = _simulated(setting.world, largest, PROBES, rng).pilot
+    sets = {
+        "new_set": [observe(_first(new, k, slice(None))) for k in setting.classes],
+        "grown_set": [observe(_first(grown, k, slice(1, None, 2))) for k in setting.classes],
+    }
+    truth = _world_truth(setting.world, seed)
     return pilot, {
-        "truth": _listed(_world_truth(setting.world, seed).truth(setting.classes)),
-        "sets": {
-            "new_set": [_measured(_first(new, k, slice(None))) for k in setting.classes],
-            "grown_set": [_measured(_first(grown, k, slice(1, None, 2))) for k in setting.classes],
-        },
-        "set_probes": PROBES,
+        metric.name: {
+            "truth": truth.value(setting.classes, metric).tolist(),
+            "sets": {
+                kind: [float(one.value(one.n_classes, metric)) for one in measured]
+                for kind, measured in sets.items()
+            },
+            "set_probes": PROBES,
+        }
+        for metric in metrics
     }
 
 
@@ -186,18 +197,23 @@ def _first(whole: Pilot, n_classes: int, probes: slice) -> Pilot:
     return cut.keep_probes(np.arange(cut.n_probes)[probes])
 
 
-def _measured(pilot: Pilot) -> float:
-    return float(observe(pilot).accuracy(pilot.n_classes))
-
-
 @lru_cache(maxsize=2)
 def _population(path: str) -> Population:
     return Population(load(path))
 
 
+@lru_cache(maxsize=2)
+def _curve(path: str) -> Observed:
+    return observe(_population(path).whole)
+
+
 @lru_cache(maxsize=len(WORLDS))
-def _world_truth(world: tuple[int, float, str, str], seed: int) -> simulate.Simulation:
-    return _simulated(world, 2, 1, seed_for(seed, NAME, "truth", *world))
+def _world_truth(world: tuple[int, float, str, str], seed: int) -> Favorability | Observed:
+    """Return the law of a world, or the curve of a large population where none is known."""
+    source = _simulated(world, 2, 1, seed_for(seed, NAME, "truth", *world)).source
+    if isinstance(source, Favorability):
+        return source
+    return observe(source.world.draw(source.rng, source.n_classes, REFERENCE_PROBES))
 
 
 def _simulated(
@@ -213,7 +229,3 @@ def _simulated(
         probes_per_class=probes,
         random_state=random_state,
     )
-
-
-def _listed(values: Floats) -> list[float]:
-    return [float(value) for value in values]
