@@ -18,6 +18,8 @@ import numpy as np
 
 from experiments.coverage.picture import SIDEWAYS, CoverageDisplay, ratio_axis
 from experiments.coverage.pilots import (
+    FILES,
+    HANGUL,
     NAME,
     RATIOS,
     SHARES,
@@ -49,9 +51,8 @@ from headcount.estimators.registry import resolve_all
 from headcount.support.validation import whole_number
 from headcount.uncertainty.refitted import MODEL, ErrorModel
 
-# Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 # So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 150) | {SIMULATED: 720}
+REPEATS = dict.fromkeys(FILES, 150) | {SIMULATED: 720, HANGUL: 100}
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
 
@@ -85,7 +86,7 @@ def coverage(
         Whose forecasts; options may follow, as for `headcount.estimators.registry.resolve_all`.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        720 simulated ones and 150 of each real set.
+        720 simulated ones, 100 of the bundled set and 150 of each other real set.
     ratios, sizes, shares, worlds
         See `experiments.coverage.pilots.settings_of`.
     model : ErrorModel, optional
