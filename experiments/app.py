@@ -528,6 +528,42 @@ def kept_aside(
 
 
 @app.command()
+def laws(
+    names: Annotated[
+        str | None,
+        typer.Option("--laws", help="Which of them; all by default.", metavar="LAW,LAW,..."),
+    ] = None,
+    methods: Chosen = None,
+    pilots: Annotated[
+        int | None,
+        typer.Option(help="Pilots of each law and size at most; 40 to 100 by default."),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast laws of U and worlds of classes that are hard for the default, with intervals."""
+    from experiments.yardstick import laws as experiment
+
+    settings = settings_for("laws", output, seed, jobs, fresh, [])
+    with terminal.progress("Running laws"):
+        results = experiment.laws(
+            settings,
+            names=names_of(names),
+            methods=names_of(methods) or experiment.METHODS,
+            pilots=pilots,
+        )
+        paths = results.write(settings.output, experiment.draw)
+    shares = [f"holds_{ratio}" for ratio in experiment.RATIOS]
+    columns = ["law", "method", "pilots", "RMSE", "to oracle", "to plain", "s.e.", "bias",
+               *(f"{ratio} K" for ratio in experiment.RATIOS), "step"]  # fmt: skip
+    columns_of = ["law", "method", "pilots", "rmse", "to_oracle", "to_probit_normal",
+                  "error_of_ratio", "bias_20", *shares, "step_95"]  # fmt: skip
+    show(results, columns, columns_of, paths, 2, experiment.summary_rows(results))
+
+
+@app.command()
 def nist(
     folder: Annotated[Path, typer.Argument(help="Holds the two frvt1n_2021 tables.")],
     methods: Chosen = None,

@@ -36,20 +36,21 @@ def coverage(
         typer.Argument(
             metavar="[FOLDER]",
             help="Holds omniglot_*.npz, definitions_tfidf.npz and lfw_dlib_pairs.npz; "
-            "without it only simulations.",
+            "without it only simulations and the bundled syllables.",
         ),
     ] = None,
     families: Annotated[
         str | None,
         typer.Option(
-            help="Of simulations, omniglot, definitions, lfw; all by default.",
+            help="Of simulations, hangul, omniglot, definitions, lfw; all by default.",
             metavar="FAMILY,FAMILY,...",
         ),
     ] = None,
     repeats: Annotated[
         int | None,
         typer.Option(
-            help="Random pilots a family; 720 simulated ones and 150 of each real set by default."
+            help="Random pilots a family; by default 720 simulated ones, 100 of the bundled "
+            "syllables and 150 of each other real set."
         ),
     ] = None,
     shares: Annotated[

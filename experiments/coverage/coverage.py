@@ -18,6 +18,8 @@ import numpy as np
 
 from experiments.coverage.picture import SIDEWAYS, CoverageDisplay, ratio_axis
 from experiments.coverage.pilots import (
+    FILES,
+    HANGUL,
     NAME,
     RATIOS,
     SHARES,
@@ -52,7 +54,7 @@ from headcount.support.validation import whole_number
 from headcount.uncertainty.refitted import MODEL, ErrorModel
 
 # So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 150) | {SIMULATED: 720}
+REPEATS = dict.fromkeys(FILES, 150) | {SIMULATED: 720, HANGUL: 100}
 METRICS = (ACCURACY.name, "top-5", "mrr", "ndcg@10")
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
@@ -90,7 +92,7 @@ def coverage(
         What is forecast, all of it from the same fit to each pilot.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        720 simulated ones and 150 of each real set.
+        720 simulated ones, 100 of the bundled set and 150 of each other real set.
     ratios, sizes, shares, worlds
         See `experiments.coverage.pilots.settings_of`.
     model : ErrorModel, optional

@@ -1,4 +1,7 @@
-"""The families of pilots on which intervals are judged: simulations of paper 001 and real sets."""
+"""The families of pilots on which intervals are judged: simulations of paper 001 and real sets.
+
+One real set is bundled (Hangul syllables), the others are files.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from experiments.runner import seed_for
 from headcount import simulate
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed, observe
+from headcount.datasets import load_hangul
 from headcount.errors import ParameterError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.loading import load
@@ -25,17 +29,20 @@ from headcount.simulate.simulation import REFERENCE_PROBES
 from headcount.support import validation
 
 NAME = "coverage"
-SIMULATED = "simulations"
+SIMULATED, HANGUL = "simulations", "hangul"
 FILES = {
     "omniglot": ("omniglot_pixels.npz", "omniglot_hog.npz"),
     "definitions": ("definitions_tfidf.npz",),
     "lfw": ("lfw_dlib_pairs.npz",),
 }
-FAMILIES = (SIMULATED, *FILES)
+FAMILIES = (SIMULATED, HANGUL, *FILES)
+WITHOUT_FILES = (SIMULATED, HANGUL)
 RATIOS = (1, 2, 5, 10, 20)
 SIZES = (100, 50)
 SHARES = (0.05,)  # so that twenty times a pilot is no more than the whole set
 PROBES = 10
+# Of the bundled set; the last ratio is nearly all of its 11,172 classes.
+HANGUL_SIZE, HANGUL_RATIOS = 500, (1, 2, 4, 10, 22)
 
 LAWS = ("normal", "uniform")
 # Dimension, variance of points, law of classes, law of points: all of the paper's for d = 5, and
@@ -66,7 +73,7 @@ class Setting:
     world : tuple, optional
         Of `WORLDS`.
     file, mark : str
-        Where a real set is read from, and a mark of what is in there.
+        Where a real set is read from (nowhere: it is bundled), and a mark of what is in there.
     """
 
     family: str
@@ -91,10 +98,10 @@ class Setting:
 def families(names: Sequence[str] | None, data: Path | None) -> list[str]:
     """Return the families to run, in their order; by default all that there are data for."""
     if names is None:
-        return [name for name in FAMILIES if name == SIMULATED or data is not None]
+        return [name for name in FAMILIES if name in WITHOUT_FILES or data is not None]
     for name in names:
         validation.choice(name, "--families", FAMILIES)
-        if name != SIMULATED and data is None:
+        if name not in WITHOUT_FILES and data is None:
             raise ParameterError(f"the family {name} needs a folder with {FILES[name][0]}.")
     if not names:
         raise ParameterError("no family is named; leave --families out for all of them.")
@@ -119,7 +126,8 @@ def settings_of(
     data : path, optional
         Folder of the real sets.
     ratios : sequence of int
-        k / K asked about; of a real set only those that it reaches.
+        k / K asked about; of a real set only those that it reaches. Those of the bundled set, and
+        the size of its pilots, are `HANGUL_RATIOS` and `HANGUL_SIZE`.
     sizes : sequence of int
         Classes of simulated pilots.
     shares : sequence of float
@@ -132,6 +140,9 @@ def settings_of(
             Setting(family, "d={} {} {}/{}".format(*world), size, tuple(ratios), world)
             for world, size in product(worlds, sizes)
         ]
+    if family == HANGUL:
+        mark = digest(_population("").whole)[:8]
+        return [Setting(family, family, HANGUL_SIZE, HANGUL_RATIOS, mark=mark)]
     assert data is not None  # checked with the families
     settings = []
     for file, share in product(FILES[family], shares):
@@ -199,7 +210,8 @@ def _first(whole: Pilot, n_classes: int, probes: slice) -> Pilot:
 
 @lru_cache(maxsize=2)
 def _population(path: str) -> Population:
-    return Population(load(path))
+    """Return a real set; without a path the bundled one."""
+    return Population(load(path) if path else load_hangul())
 
 
 @lru_cache(maxsize=2)

@@ -15,14 +15,21 @@ from experiments.coverage import coverage, pilots, records
 from experiments.runner import JOURNAL, Settings
 from headcount import ParameterError, forecast, simulate
 from headcount.curves.observed import observe
+from headcount.datasets import load_hangul
 from headcount.estimators import METHODS, Auto, NoChange
 from headcount.metrics import resolve_metric
 from headcount.uncertainty.refitted import MODEL
 
 WORLDS = [(5, 0.2, "normal", "normal"), (3, 0.2, "normal", "normal")]
 QUICK = NoChange.alias
-TINY = {"ratios": (1, 2, 5), "sizes": (12,), "shares": (0.2,), "worlds": WORLDS}
-TINY |= {"metrics": ("accuracy",)}
+TINY = {
+    "names": ["simulations"],
+    "ratios": (1, 2, 5),
+    "sizes": (12,),
+    "shares": (0.2,),
+    "worlds": WORLDS,
+    "metrics": ("accuracy",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +127,16 @@ def test_real_pilots_are_drawn_from_the_whole_set(folder):
     assert known == {"accuracy": {"truth": pytest.approx(observe(whole).accuracy([12, 240]))}}
 
 
+def test_the_bundled_set_needs_no_folder():
+    (setting,) = pilots.settings_of("hangul", None)
+    assert (setting.n_classes, setting.classes[-1]) == (500, 11_000)
+    pilot, known = pilots.pilot_and_truth(setting, 7, 0)
+    syllables = {chr(0xAC00 + place) for place in range(11_172)}
+    assert pilot.n_classes == 500 and set(pilot.class_names) < syllables
+    truth = observe(load_hangul()).accuracy([500, 1000, 2000, 5000, 11_000])
+    assert known == {"accuracy": {"truth": pytest.approx(truth)}}
+
+
 @pytest.mark.parametrize(
     ("names", "said"),
     [(["lfw"], "needs a folder with lfw"), (["mars"], "--families"), ([], "no family is named")],
@@ -127,7 +144,7 @@ def test_real_pilots_are_drawn_from_the_whole_set(folder):
 def test_families_are_checked(names, said):
     with pytest.raises(ParameterError, match=said):
         pilots.families(names, None)
-    assert pilots.families(None, None) == ["simulations"]
+    assert pilots.families(None, None) == ["simulations", "hangul"]
 
 
 # -- the whole -------------------------------------------------------------------------------------
