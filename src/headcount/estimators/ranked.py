@@ -49,6 +49,7 @@ class Ranked(Extrapolator):
 
     def __init__(self, *, method: Extrapolator, metric: Metric) -> None:
         self.method, self.metric = method, metric
+        self.alias = method.alias  # type: ignore[misc]
         self.needs = method.needs  # type: ignore[misc]
         self.gives_laws = method.gives_laws  # type: ignore[misc]
         self.takes_censored = True  # type: ignore[misc]
@@ -116,6 +117,7 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
         labels=labels.astype(np.int64),
         tie_rule=pilot.tie_rule,
         nouns=pilot.nouns,
+        rivals="independent",
         weights=weights / weights.sum(),
     )
 
