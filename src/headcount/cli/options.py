@@ -57,8 +57,8 @@ RelevantFrom = Annotated[
 Always = Annotated[
     Path | None,
     typer.Option(
-        help="Documents of a run that are present at every size: one in each line, or a query and "
-        "a document."
+        help="Classes or documents that are present at every size: one in each line; of a run, "
+        "also a query and a document."
     ),
 ]
 Size = Annotated[

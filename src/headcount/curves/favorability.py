@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.errors import ParameterError
-from headcount.metrics import ACCURACY, Metric, Top
+from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.support.grids import last_where
 
 Floats = NDArray[np.float64]
@@ -72,9 +72,9 @@ class Favorability:
         for array in (self.p, self.weights, self.log_u):
             array.flags.writeable = False
 
-    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+    def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k classes, for any k up to 1e12 and beyond."""
-        return metric.of_law(self, k)
+        return resolve_metric(metric).of_law(self, k)
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected accuracy among k classes."""

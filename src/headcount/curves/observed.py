@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headcount.curves.whole_groups import of_groups, refuse_other_metric
-from headcount.metrics import ACCURACY, MRR, Metric, Top
+from headcount.metrics import ACCURACY, MRR, Metric, Top, resolve_metric
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import class_counts_within, last_where
@@ -88,14 +88,16 @@ class Observed:
             fewest, most = table.bounds
             self._bounds = _ascending(*fewest), _ascending(*most)
 
-    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+    def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Average of a metric among k of the pilot's classes."""
-        return _certain(k, self._middle(k, metric.of_losses), metric)
+        measure = resolve_metric(metric)
+        return _certain(k, self._middle(k, measure.of_losses), measure)
 
-    def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
+    def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
         """Lower and upper bound of a metric; equal unless lists were cut."""
-        lower, upper = self._both(self._bounds, k, metric.of_losses)
-        return _certain(k, lower, metric), _certain(k, upper, metric)
+        measure = resolve_metric(metric)
+        lower, upper = self._both(self._bounds, k, measure.of_losses)
+        return _certain(k, lower, measure), _certain(k, upper, measure)
 
     def accuracy(self, k: Any) -> Floats:
         """Average accuracy among k of the pilot's classes."""
@@ -163,18 +165,18 @@ class ObservedGroups(Observed):
         super().__init__(table)
         self.n_groups, self.n_classes, self.share = table.n_rivals + 1, n_classes, share
 
-    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+    def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Average accuracy among the classes of some of the pilot's groups."""
-        refuse_other_metric(metric)
+        refuse_other_metric(resolve_metric(metric))
         counts = class_counts_within(k, self.n_classes)
 
         def among(groups: Floats) -> Floats:
             inside = np.minimum(groups, self.n_groups).astype(np.int64)
-            return self._evaluate(self.rows[1], inside, metric.of_losses)
+            return self._evaluate(self.rows[1], inside, ACCURACY.of_losses)
 
         return of_groups(counts, self.n_classes, self.n_groups, self.share, among)
 
-    def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
+    def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
         """Return the value twice: nothing is left open."""
         value = self.value(k, metric)
         return value, value

@@ -17,6 +17,9 @@ law of all,
 and documents with the same a have the mean of these as a law of their own; from that the same is
 done once more (two steps of expectation and maximisation, which keep it near the law of all). Where
 all have the same a, that is the law itself if it agrees with the losses.
+
+Laws as plausible as the forecast one take their losses from other draws of the queries, as losses
+that stay the same would pull all of them to one place.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from scipy.stats import binom
 from headcount.curves.favorability import Favorability, capacity_of
 from headcount.curves.observed import Observed
 from headcount.errors import DataError
-from headcount.metrics import ACCURACY, Metric, Top
+from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
 from headcount.pilot.losses import FEW_ROWS
 from headcount.pilot.ranking import Ranking
 from headcount.support.grids import class_counts_within
@@ -74,33 +77,39 @@ class Marks:
 def marks_of(ranking: Ranking, metric: Metric, tie_rule: str) -> Marks:
     r"""Return what counts in a metric.
 
-    With T rivals that score as a document does, and P peers of which it comes at place j, it has x
-    of the rivals ahead with chance
+    T rivals and S that are always present score as a document does, and P peers, of which it comes
+    at place j. It has x = y + z of them ahead, y rivals and z others, with chance
 
-    .. math:: \binom{x + j}{j} \binom{T - x + P - 1 - j}{P - 1 - j} \Big/ \binom{T + P}{P} .
+    .. math:: \binom{x + j}{j} \binom{T + S - x + P - 1 - j}{P - 1 - j} \Big/ \binom{T + S + P}{P}
+              \cdot \binom{T}{y} \binom{S}{z} \Big/ \binom{T + S}{x} .
     """
-    weight = metric.emphasis(ranking) / ranking.n_queries
-    ties = ranking.ties if tie_rule == "random" else np.zeros_like(ranking.ties)
-    losses = ranking.losses + (ranking.ties if tie_rule == "lose" else 0)
-    ways = np.where(weight > 0, ties + 1, 0)
+    weight = metric.emphasis(ranking) * ranking.weights[ranking.query]
+    at_random, lost = tie_rule == "random", tie_rule == "lose"
+    ties, stay = ranking.ties * at_random, ranking.always_ties * at_random
+    losses, above = ranking.losses + ranking.ties * lost, ranking.above + ranking.always_ties * lost
+    ways = np.where(weight > 0, (ties + 1) * (stay + 1), 0)
     if ways.sum() > FEW_ROWS:
         raise DataError(
-            f"graded documents tie with {int(ties.sum()):,} others, too many to look at; break "
-            "ties with tie_rule (--tie-rule lose or win)."
+            f"graded documents tie with {int((ties + stay).sum()):,} others, too many to look at; "
+            "break ties with tie_rule (--tie-rule lose or win)."
         )
     row = np.repeat(np.arange(len(ways)), ways)
-    x = np.arange(len(row)) - np.repeat(np.cumsum(ways) - ways, ways)
-    t, j, behind = ties[row] - x, ranking.place[row], ranking.peers[row] - 1 - ranking.place[row]
+    way = np.arange(len(row)) - np.repeat(np.cumsum(ways) - ways, ways)
+    y, z = np.divmod(way, stay[row] + 1)
+    x, both, peers, j = y + z, (ties + stay)[row], ranking.peers[row], ranking.place[row]
     log_chance = (
         _log_binomial(x + j, j)
-        + _log_binomial(t + behind, behind)
-        - _log_binomial(ties[row] + ranking.peers[row], ranking.peers[row])
+        + _log_binomial(both - x + peers - 1 - j, peers - 1 - j)
+        - _log_binomial(both + peers, peers)
+        + _log_binomial(ties[row], y)
+        + _log_binomial(stay[row], z)
+        - _log_binomial(both, x)
     )
     return Marks(
         ranking.query[row],
-        ranking.above[row],
+        above[row] + z,
         ranking.absent[row],
-        losses[row] + x,
+        losses[row] + y,
         ranking.missing[row],
         weight[row] * np.exp(log_chance),
     )
@@ -129,16 +138,18 @@ class RankedObserved(Observed):
         self.censored = bool(ranking.missing.any())
         self.exact = not self.censored
 
-    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+    def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Average of a metric among k of the documents; the middle of its bounds."""
-        lower, upper = (self._mean(k, each) for each in self.of_queries(k, metric))
+        each = self.of_queries(k, resolve_metric(metric))
+        lower, upper = (self._mean(k, of_queries) for of_queries in each)
         return lower + (upper - lower) / 2
 
-    def bounds(self, k: Any, metric: Metric = ACCURACY) -> tuple[Floats, Floats]:
+    def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
         """Lower and upper bound of a metric; equal unless lists were cut.
 
         Where a list was cut amid equal scores, documents past its end may tie with its last.
         """
+        metric = resolve_metric(metric)
         ranking, possible = self.ranking, self.ranking.possible_ties
         if not possible.any():
             lower, upper = self.of_queries(k, metric)
@@ -213,10 +224,10 @@ class RankedLaw:
             self._spread[metric.name] = Spread(self.ranking, self.tie_rule, metric, self.law.p)
         return self._spread[metric.name]
 
-    def value(self, k: Any, metric: Metric = ACCURACY) -> Floats:
+    def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k documents."""
         counts = class_counts(k)
-        values = self.spread(metric).values(counts.ravel(), self.law.weights[None])
+        values = self.spread(resolve_metric(metric)).values(counts.ravel(), self.law.weights[None])
         return np.minimum(values, 1.0).reshape(counts.shape)
 
     def accuracy(self, k: Any) -> Floats:

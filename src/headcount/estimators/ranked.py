@@ -30,7 +30,7 @@ class Ranked(Extrapolator):
 
     Documents of one query hang together, which the method does not know. So each of its plausible
     laws meets other queries: those of the pilot, counted as often as by chance they might have come
-    up.
+    up, and queries that were drawn together alike.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Ranked(Extrapolator):
         assert ranking is not None  # else the method itself is fitted
         marked = marked_pilot(ranking, self.metric, pilot)
         with silence():
-            self.method_ = clone(self.method).fit(marked)
+            self.method_ = _from_losses(self.method).fit(marked)
         law: Favorability | None = self.method_.favorability_
         if law is None:
             raise UnsupportedError(
@@ -91,9 +91,17 @@ class Ranked(Extrapolator):
         counts = np.asarray(k, dtype=np.float64)
         ranking = self.law_.ranking
         spread = Spread(ranking, self.law_.tie_rule, metric, laws.p)
-        often = other_queries(len(laws.weights), ranking.n_queries)
+        often = other_draws(len(laws.weights), ranking)
         values = spread.values(counts.ravel(), laws.weights, often)
         return np.minimum(values, 1.0).reshape(-1, *counts.shape)
+
+
+def _from_losses(method: Extrapolator) -> Extrapolator:
+    """Return a method that does not ask for the scores of documents."""
+    copy: Extrapolator = clone(method)
+    if "use_scores" in method.get_params(deep=False):
+        copy.set_params(use_scores=False)
+    return copy
 
 
 def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
@@ -106,12 +114,12 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     losses, ties = ranking.losses[rows], ranking.ties[rows]
     fewer = rng.hypergeometric(losses, n_rivals - losses, fewest)
     tied = rng.hypergeometric(ties, n_rivals - losses - ties, fewest - fewer)
-    queries, labels = np.unique(ranking.query[rows], return_inverse=True)
-    weights = emphasis[rows]
+    owners, labels = np.unique(ranking.owner[ranking.query[rows]], return_inverse=True)
+    weights = emphasis[rows] * ranking.weights[ranking.query[rows]]
     return Pilot(
         fewer.astype(np.int64),
         tied.astype(np.int64),
-        queries,
+        owners,
         n_classes=fewest + 1,
         censored=ranking.missing[rows],
         labels=labels.astype(np.int64),
@@ -122,12 +130,18 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     )
 
 
-@lru_cache(maxsize=4)
-def other_queries(n_laws: int, n_queries: int) -> Floats:
+def other_draws(n_laws: int, ranking: Ranking) -> Floats:
     """Return how often each query might have come up, under each law; once on average.
 
-    These are the weights of a Bayesian bootstrap (Rubin 1981). Pilots of the same queries get the
-    same, so that what two systems share cancels where they are compared.
+    These are the weights of a Bayesian bootstrap (Rubin 1981) of what was drawn: queries, or the
+    classes of probes. Pilots of the same ones get the same, so that what two systems share cancels
+    where they are compared.
     """
-    drawn = np.random.default_rng(0).exponential(size=(n_laws, n_queries))
-    return np.asarray(drawn / drawn.mean(axis=1, keepdims=True))
+    owners, place = np.unique(ranking.owner, return_inverse=True)
+    drawn = _exponential(n_laws, len(owners))[:, place]
+    return np.asarray(drawn / (drawn @ ranking.weights)[:, None])
+
+
+@lru_cache(maxsize=4)
+def _exponential(n_laws: int, n: int) -> Floats:
+    return np.random.default_rng(0).exponential(size=(n_laws, n))

@@ -44,7 +44,7 @@ from headcount.pilot.losses import (
     collapse,
 )
 from headcount.pilot.mixes import check_groups
-from headcount.pilot.ranking import Ranking, rank_documents
+from headcount.pilot.ranking import Ranking, rank_classes, rank_documents
 from headcount.pilot.summary import PilotSummary, summarise
 from headcount.pilot.whole_groups import GroupedPilot, merge_groups
 from headcount.support import validation
@@ -55,6 +55,7 @@ TIE_RULES = ("random", "lose", "win")
 DRAWN = ("groups", "classes", "strata")
 RIVALS = ("shared", "independent")
 ANY = 5e-324  # the least number above zero
+FEWEST_JOINING = 2  # classes that are not always present
 FEWEST_GROUPS = 10  # as many as classes that a back-test hides the rest from
 BEATS_BUDGET = 1 << 30
 REVERSED = 0.4  # between two classes: less often right is worse than guessing
@@ -106,8 +107,9 @@ class Pilot:
     rivals : {"shared", "independent"}
         Whether all probes met the same classes, or each its own random ones (sampled negatives).
     ranking : Ranking or None
-        Where all graded documents of each query are, where there are several, or some that are
-        always present; see `from_run`. `losses` are those of the best relevant one.
+        What stays at every size: all graded documents of each query, where there are several
+        (`from_run`), and classes or documents that are always present (`with_always`). `losses` and
+        `ties` are those of the true class, or of the best relevant document.
     nouns : Nouns
         What classes and probes are called in everything that is made from the pilot; see
         `with_nouns`.
@@ -210,6 +212,7 @@ class Pilot:
         drawn: str = "groups",
         order: Order = None,
         folds: int | None = None,
+        always: Any = None,
     ) -> Pilot:
         """Make a pilot from a score matrix, one row a probe and one column a class.
 
@@ -231,6 +234,8 @@ class Pilot:
         folds : int, optional
             In how many folds the scores were cross-validated, as those of scikit-learn's
             `cross_val_predict` are. Check HC023 then says what that means.
+        always : sequence, optional
+            Classes that are present at every size; see `with_always`.
 
         Returns
         -------
@@ -267,7 +272,7 @@ class Pilot:
         )
         if higher_is_better is None:
             _refuse_reversed(pilot)
-        return pilot
+        return pilot if always is None else pilot.with_always(always)
 
     @classmethod
     def from_embeddings(
@@ -283,6 +288,7 @@ class Pilot:
         groups: Groups = None,
         drawn: str = "groups",
         order: Order = None,
+        always: Any = None,
     ) -> Pilot:
         """Make a pilot from probe vectors and enrolled (gallery) vectors.
 
@@ -302,6 +308,8 @@ class Pilot:
             How vectors are compared. A vector of length zero has cosine 0 with everything.
         average, tie_rule, groups, drawn, order
             See `Pilot`.
+        always : sequence, optional
+            Classes that are present at every size; see `with_always`.
 
         Returns
         -------
@@ -328,7 +336,7 @@ class Pilot:
             source = source_of_embeddings(vectors, true, similarity, enrolled, owners)
         losses, ties = source.count()
         _refuse_constant(ties, source.n_classes)
-        return cls(
+        pilot = cls(
             losses,
             ties,
             names,
@@ -341,6 +349,7 @@ class Pilot:
             drawn=drawn,
             order=order_of(order, names),
         )
+        return pilot if always is None else pilot.with_always(always)
 
     @classmethod
     def from_losses(
@@ -476,8 +485,8 @@ class Pilot:
         >>> from headcount import Pilot, observe
         >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
         >>> pilot = Pilot.from_run(run, {"q": {"b": 1, "c": 1}}, n_classes=10)
-        >>> float(observe(pilot).value(10, "recall@2")), float(observe(pilot).value(2, "recall@2"))
-        (0.5, 1.0)
+        >>> observe(pilot).value([2, 10], "recall@2").tolist()
+        [1.0, 0.5]
         """
         from headcount.pilot.loading.runs import always_of, grades_of, scores_of, usable
 
@@ -854,6 +863,8 @@ class Pilot:
         """
         chosen = validation.as_positions(rows, "probes to keep", self.n_probes)
         enough(self.n_classes, len(chosen))
+        if self.ranking is not None:
+            return self.ranked(self.ranking.of_queries(np.isin(np.arange(self.n_probes), chosen)))
         every = np.arange(self.n_classes)
         true = None if self.labels is None else self.labels[chosen]
         source = None
@@ -923,19 +934,78 @@ class Pilot:
         """
         return self._but(groups=groups_of(groups, self.class_names), drawn=drawn)
 
+    def with_always(self, classes: Any) -> Pilot:
+        """Return the same pilot, some of whose classes are present at every size.
+
+        Hard negatives that every test holds, or the people who are enrolled already: only the other
+        classes are a sample of those that will join, and a forecast grows by such as these.
+
+        Parameters
+        ----------
+        classes : sequence
+            Names of these classes, as in `class_names`.
+
+        Returns
+        -------
+        Pilot
+            Of counts alone: what each probe loses to classes that stay, and to the others.
+
+        Examples
+        --------
+        Class 1 beats the second probe at every size, class 2 only where it is drawn:
+
+        >>> from headcount import Pilot, observe
+        >>> scores = [[9, 1, 2, 3], [7, 0, 8, 5], [1, 2, 9, 3]]
+        >>> pilot = Pilot.from_scores(scores, [0, 0, 2])
+        >>> observe(pilot).accuracy([2, 4]).round(2).tolist()
+        [0.92, 0.75]
+        >>> observe(pilot.with_always([2])).accuracy([2, 4]).round(2).tolist()
+        [0.75, 0.75]
+        """
+        if self.whole_groups or self.ranking is not None:
+            what = "classes that came in whole groups" if self.whole_groups else "graded documents"
+            raise UnsupportedError(f"always is not known how to go with {what}; leave one out.")
+        if not self.knows_rivals or self.labels is None:
+            raise UnsupportedError(
+                "this pilot holds only counts, which do not say which classes beat a probe; make "
+                "it from scores or embeddings to say what is always present."
+            )
+        names = validation.as_labels(classes, "always")
+        stays = np.zeros(self.n_classes, np.bool_)
+        stays[positions(names, self.class_names)] = True
+        if (~stays).sum() < FEWEST_JOINING:
+            raise ParameterError(
+                f"always names {int(stays.sum()):,} of {self.n_classes:,} classes, so that nothing "
+                "is left that shows what will join; to keep the whole pilot and add to it, ask for "
+                'kind="grown_set".'
+            )
+        beats = self.beats()
+        lost, tied = (
+            (of_stays.astype(np.int64), (total - of_stays).astype(np.int64))
+            for total, of_stays in zip(
+                (self.losses, self.ties), beats.count(stays.astype(np.float64)), strict=True
+            )
+        )
+        n_always = stays.sum() - stays[self.labels]
+        return self.ranked(
+            rank_classes(self.n_classes, lost, tied, n_always, self.labels, self.weights)
+        )
+
     def ranked(self, ranking: Ranking) -> Pilot:
-        """Return the pilot of queries and their documents, spoken of as this one."""
+        """Return the pilot of queries and what stays with them, spoken of as this one."""
         first = np.where(ranking.first > 0, ranking.query, ranking.n_queries)
         best = np.unique(first, return_index=True)[1][: ranking.n_queries]
         several = bool((ranking.absent > 1).any())
         return self._with(
-            ranking.losses[best],
-            ranking.ties[best],
-            np.arange(0),
+            ranking.losses[best] + ranking.above[best],
+            ranking.ties[best] + ranking.always_ties[best],
+            self.class_names,
             n_classes=ranking.n_documents,
+            labels=ranking.owner if len(self.class_names) else None,
             censored=ranking.missing[best],
             possible_ties=ranking.possible_ties[best],
             ranking=ranking if several else None,
+            weights=ranking.weights,
         )
 
     def _with_listed_scores(self, scores: NDArray[np.float64]) -> Pilot:

@@ -5,6 +5,9 @@ every size (`always`). The n = K - G - A that are left are its rivals: of these 
 and among k documents it meets k - G - A of them. So documents that join hold no relevant ones. Each
 graded document is a probe with a mark of its own, its score. Above the mark are l rivals, and a
 others that are there at any size.
+
+A probe of a class, of whose rivals some are present at every size, is such a query: its one graded
+document is its own class.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ Bools = NDArray[np.bool_]
 
 Run = Mapping[str, Mapping[str, float]]
 
-COUNTS = ("query", "losses", "ties", "possible_ties", "place", "peers", "above")
+COUNTS = (
+    "query", "losses", "ties", "possible_ties", "place", "peers", "above", "always_ties",
+)  # fmt: skip
 SHARES = ("gain", "ideal", "relevant", "relevant_above", "first")
-SIZES = ("n_graded", "n_relevant", "n_always")
+SIZES = ("n_graded", "n_relevant", "n_always", "owner")
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Ranking:
         Its place, from 0, among its peers, and how many there are of them, with itself.
     above : ndarray of int
         Graded documents of its query, and those that are always present, that are ahead of it.
+    always_ties : ndarray of int
+        Those that are always present and score as it does.
     missing : ndarray of bool
         The list ended before it: losses and `above` are only known from below.
     gain, ideal : ndarray of float
@@ -65,6 +72,10 @@ class Ranking:
         Whether it is the first relevant one.
     n_graded, n_relevant, n_always : ndarray of int (queries,)
         G, R and A of each query.
+    owner : ndarray of int (queries,)
+        What was drawn with the query: itself, or the class that it is a probe of.
+    weights : ndarray of float (queries,)
+        What each query weighs; they sum to one.
     """
 
     n_documents: int
@@ -75,6 +86,7 @@ class Ranking:
     place: Ints
     peers: Ints
     above: Ints
+    always_ties: Ints
     missing: Bools
     gain: Floats
     ideal: Floats
@@ -84,6 +96,8 @@ class Ranking:
     n_graded: Ints
     n_relevant: Ints
     n_always: Ints
+    owner: Ints
+    weights: Floats
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -93,7 +107,7 @@ class Ranking:
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are; each weighs the same."""
+        """How many queries there are."""
         return len(self.n_graded)
 
     @property
@@ -113,11 +127,22 @@ class Ranking:
             name: getattr(self, name)[chosen] for name in SIZES
         }
         columns["query"] = (np.cumsum(chosen) - 1)[columns["query"]]
-        return replace(self, **columns)
+        weights = self.weights[chosen]
+        return replace(self, **columns, weights=weights / weights.sum())
 
     def among(self, n_documents: int, losses: Ints, ties: Ints, missing: Bools) -> Ranking:
         """Return the ranking in a smaller collection, which left so many losses and ties."""
         return replace(self, n_documents=n_documents, losses=losses, ties=ties, missing=missing)
+
+    def error_of_mean(self, of_queries: Floats) -> Floats:
+        """Return the standard error of means, from what each query adds to them (queries, means).
+
+        Queries that were drawn together count as one.
+        """
+        gaps = of_queries - self.weights[:, None] * of_queries.sum(axis=0)
+        together = np.array([np.bincount(self.owner, column) for column in gaps.T])
+        n = len(np.unique(self.owner))
+        return np.asarray(np.sqrt(n / max(n - 1, 1) * np.square(together).sum(axis=1)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -166,7 +191,7 @@ def rank_documents(
         relevant = sum(grade >= relevant_from for grade in graded.values())
         named = run[query].keys() | graded.keys() | staying
         documents |= named
-        sizes.append((len(graded), relevant, len(staying)))
+        sizes.append((len(graded), relevant, len(staying), number))
         beyond = n_documents - len(named)
         rows += _rows_of_query(number, run[query], graded, staying, relevant_from, beyond)
     if len(documents) > n_documents:
@@ -180,7 +205,56 @@ def rank_documents(
         for name in names
     }
     columns |= dict(zip(SIZES, np.array(sizes, dtype=np.int64).T.copy(), strict=True))
-    return Ranking(n_documents=n_documents, **columns)
+    return Ranking(n_documents=n_documents, weights=np.full(len(sizes), 1 / len(sizes)), **columns)
+
+
+def rank_classes(
+    n_classes: int,
+    losses: tuple[Ints, Ints],
+    ties: tuple[Ints, Ints],
+    n_always: Ints,
+    labels: Ints,
+    weights: Floats,
+) -> Ranking:
+    """Return where the true class of each probe is, where some classes are always present.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many classes there are.
+    losses, ties : pair of ndarray
+        Of each probe: to classes that are always present, and to the others.
+    n_always : ndarray
+        How many are always present, without the probe's own.
+    labels : ndarray
+        True class of each probe.
+    weights : ndarray
+        What each probe weighs.
+    """
+    n = len(labels)
+    nought, one, share = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n)
+    return Ranking(
+        n_documents=n_classes,
+        query=np.arange(n),
+        losses=losses[1],
+        ties=ties[1],
+        possible_ties=nought,
+        place=nought,
+        peers=one,
+        above=losses[0],
+        always_ties=ties[0],
+        missing=np.zeros(n, np.bool_),
+        gain=share,
+        ideal=share,
+        relevant=share,
+        relevant_above=np.zeros(n),
+        first=share,
+        n_graded=one,
+        n_relevant=one,
+        n_always=n_always,
+        owner=labels,
+        weights=weights,
+    )
 
 
 def _rows_of_query(
@@ -206,6 +280,7 @@ def _rows_of_query(
         losses = len(rivals) - int(np.searchsorted(rivals, mark, side="right"))
         ties = len(rivals) - losses - int(np.searchsorted(rivals, mark, side="left"))
         always = len(stay) - int(np.searchsorted(stay, mark, side="right"))
+        always_ties = len(stay) - always - int(np.searchsorted(stay, mark, side="left"))
         at_end = int((rivals == last).sum()) if mark == -np.inf else beyond * (mark == last)
         for place in range(size):
             others = place * (relevant - 1) / (size - 1) if size > 1 else 0.0
@@ -219,6 +294,7 @@ def _rows_of_query(
                     "place": place,
                     "peers": size,
                     "above": ahead + place + always,
+                    "always_ties": always_ties,
                     "missing": mark == -np.inf,
                     "gain": float(np.mean(block)),
                     "ideal": next(ideal),
@@ -238,6 +314,7 @@ def read_ranking(record: Record) -> Ranking:
     }
     columns |= {name: np.asarray(record[name], dtype=np.float64) for name in SHARES}
     columns["missing"] = validation.as_flags(record["missing"], "missing")
+    columns["weights"] = record.shares("weights")
     ranking = Ranking(n_documents=record.whole("n_documents"), **columns)
     if not _fits_together(ranking):
         raise DataError("the graded documents of this forecast do not fit together.")
@@ -246,7 +323,7 @@ def read_ranking(record: Record) -> Ranking:
 
 def _fits_together(ranking: Ranking) -> bool:
     rows = [getattr(ranking, name) for name in (*COUNTS, *SHARES, "missing")]
-    queries = [getattr(ranking, name) for name in SIZES]
+    queries = [getattr(ranking, name) for name in (*SIZES, "weights")]
     if len({column.shape for column in rows}) > 1 or len({one.shape for one in queries}) > 1:
         return False
     counts = np.bincount(ranking.query, minlength=ranking.n_queries)
@@ -256,6 +333,7 @@ def _fits_together(ranking: Ranking) -> bool:
         and (ranking.n_relevant > 0).all()
         and (np.isfinite(shares) & (shares >= 0)).all()
         and (ranking.losses + ranking.ties <= ranking.n_rivals).all()
-        and (ranking.above < ranking.absent).all()
+        and (ranking.above + ranking.always_ties < ranking.absent).all()
+        and abs(float(ranking.weights.sum()) - 1) < 1e-6
         and (ranking.place < ranking.peers).all()
     )

@@ -51,6 +51,7 @@ class PilotSummary:
     groups: tuple[ClassNote, ...]
     rivals: str = "shared"
     graded: tuple[int, int] = (1, 1)
+    always: tuple[int, int] = (0, 0)
     nouns: Nouns = OURS
 
     @property
@@ -63,16 +64,16 @@ class PilotSummary:
     def lines(self) -> dict[str, str]:
         """Return what there is to say, in words, by what it is about."""
         among = f"{percent(self.accuracy)} among all {self.n_classes:,} classes"
-        texts = {
-            "probes a class": self._balance(),
-            "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
-        }
+        texts = {"probes a class": self._balance()} if self.graded == (1, 1) else {}
+        texts["accuracy"] = f"{among}, {percent(self.two_class_accuracy)} between two"
         if self.rivals == "independent":
             texts["rivals"] = f"each probe met {self.n_classes - 1:,} of its own"
         if self.graded != (1, 1):
-            fewest, most = self.graded
-            several = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            texts["graded"] = f"{several} a query; those that join the collection are none of them"
+            several = _range(*self.graded)
+            texts["graded"] = f"{several} documents a query; those that join have no grade"
+        if self.always[1]:
+            stay = f"{_range(*self.always)} of the others"
+            texts["always"] = f"{stay} are present at every size; only the rest will be more"
         if self.tied:
             texts["ties"] = f"{percent(self.tied)} of probes tie with a wrong class"
         if self.censored:
@@ -148,12 +149,17 @@ def summarise(pilot: Pilot, *, hubs: bool = True) -> PilotSummary:
         groups=_by_group(pilot, right),
         rivals=pilot.rivals,
         graded=(1, 1) if pilot.ranking is None else _range_of(pilot.ranking.n_graded),
+        always=(0, 0) if pilot.ranking is None else _range_of(pilot.ranking.n_always),
         nouns=pilot.nouns,
     )
 
 
 def _range_of(counts: NDArray[np.int64]) -> tuple[int, int]:
     return int(counts.min()), int(counts.max())
+
+
+def _range(fewest: int, most: int) -> str:
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def _favorability(pilot: Pilot) -> NDArray[np.float64]:

@@ -344,7 +344,8 @@ class Uncertainty:
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(ends[0], values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(ends[1], values))
-        certain = validation.class_counts(k) <= self.metric.certain
+        # Unless something that is always present stands above.
+        certain = (validation.class_counts(k) <= self.metric.certain) & (values >= 1 - half)
         return np.where(certain, 1.0, lower), np.where(certain, 1.0, upper)
 
     def _jeffreys(self, value: Floats, error: Floats, levels: Floats) -> Floats:

@@ -66,7 +66,7 @@ def standard_error(
     """Return the standard error of the observed curve, and whether rivals are in it."""
     if isinstance(observed, RankedObserved):
         lower, upper = observed.of_queries(k, metric)
-        return np.sqrt(len(lower)) * np.std((lower + upper) / 2, axis=0, ddof=1), False
+        return observed.ranking.error_of_mean((lower + upper) / 2), False
     if pilot.has_scores:
         try:
             return metric_error(pilot, k, metric), True

@@ -114,10 +114,11 @@ def too_short(depth: int, size: int, n_classes: int) -> str | None:
 
 
 class FewerDocuments:
-    """Subsets of queries that have several graded documents, each among rivals of its own.
+    """Subsets of queries of which some documents stay, each among rivals of its own.
 
-    Graded documents, and those that are always present, stay; rivals are left out. Lists that were
-    cut are cut at one number of losses, as in `IndependentRivals`.
+    Graded documents, and those that are always present, stay; rivals are left out. Queries that
+    were drawn together, as probes of one class, are taken together. Lists that were cut are cut at
+    one number of losses, as in `IndependentRivals`.
     """
 
     shared_rivals = False
@@ -125,16 +126,16 @@ class FewerDocuments:
     def __init__(self, pilot: Pilot) -> None:
         assert pilot.ranking is not None
         self.pilot, self.ranking = pilot, pilot.ranking
-        self.n_sources = self.ranking.n_queries
+        self.owners = np.unique(self.ranking.owner)
+        self.n_sources = len(self.owners)
         counts = np.full(len(self.ranking.query), 1 / len(self.ranking.query))
         self.depth = _depth(self.ranking.losses, counts, self.ranking.missing)
 
     def draw(self, size: int, rng: np.random.Generator) -> Pilot:
         """Return what some of the queries would have found among `size` documents."""
-        n_queries = share_of(self.n_sources, size, self.pilot.n_classes)
-        chosen = np.zeros(self.n_sources, np.bool_)
-        chosen[rng.choice(self.n_sources, n_queries, replace=False)] = True
-        ranking = self.ranking.of_queries(chosen)
+        n_owners = share_of(self.n_sources, size, self.pilot.n_classes)
+        owners = rng.choice(self.owners, n_owners, replace=False)
+        ranking = self.ranking.of_queries(np.isin(self.ranking.owner, owners))
         losses, ties = thin(
             ranking.losses, ranking.ties, ranking.n_rivals, size - ranking.absent, rng
         )

@@ -77,7 +77,8 @@ def load(
     relevant_from : float, optional
         Least grade of a relevant document; see `Pilot.from_run`.
     always : path, optional
-        Documents that are present at every size, one in each line, or a query and a document.
+        Classes or documents that are present at every size, one in each line; of a run also a query
+        and a document in each.
     n_classes : int, optional
         Size of the collection behind a run or behind losses.
     sampled_negatives : int, optional
@@ -104,7 +105,7 @@ def load(
         higher_is_better=higher_is_better,
         qrels=qrels,
         relevant_from=relevant_from,
-        always=always,
+        always=always if qrels is not None else None,
         n_classes=n_classes,
         sampled_negatives=sampled_negatives,
         average=average,
@@ -112,7 +113,10 @@ def load(
     )
     limit = safe_arrays.MemoryLimit(memory_limit)
     with safe_arrays.within_memory(file):
-        return _with_groups(_read(file, options, limit), groups, drawn, limit)
+        pilot = _with_groups(_read(file, options, limit), groups, drawn, limit)
+        if always is None or qrels is not None:
+            return pilot
+        return pilot.with_always(safe_arrays.read_labels(always, limit))
 
 
 def _read(file: Path, options: Options, limit: safe_arrays.MemoryLimit) -> Pilot:
