@@ -12,6 +12,7 @@ from check_pilots import findings, scores
 from headcount import Favorability, Forecast, Pilot, forecast, observe
 from headcount.checks import CHECKS, Check, run_checks
 from headcount.checks.advice import ADVICE
+from headcount.metrics import resolve_metric
 
 PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -257,3 +258,26 @@ def test_the_command_line_lists_code_and_sentence(run, npz):
 def test_check_is_public_enough():
     assert Check("HC001", "warning", "x.").anchor == "checks.md#hc001"
     assert headcount.checks.CHECKS["HC010"].severity == "warning"
+
+
+# -- several relevant documents -------------------------------------------------------------------
+
+
+def test_it_is_said_which_relevant_documents_a_metric_looks_at():
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    several = Pilot.from_run(run, {"q": {"a": 1, "c": 1}, "r": {"b": 1}}, n_classes=30)
+    single = Pilot.from_run(run, {"q": {"a": 1}, "r": {"b": 1}}, n_classes=30)
+    law = Favorability([0.1], [1.0])
+
+    def said(pilot, name):
+        found = run_checks(pilot, observe(pilot), law, metric=resolve_metric(name))
+        return [check.message for check in found if check.code == "HC024"]
+
+    for name, words in {
+        "recall@5": "recall@5 looks at all of them (top-m and mrr look at the best one)",
+        "top-5": "top-5 accuracy looks at the best one (recall, ndcg and map look at all)",
+    }.items():
+        (message,) = said(several, name)
+        assert message.startswith("queries have 1 to 2 relevant documents, and ")
+        assert words in message and "join are taken to be relevant to no query" in message
+        assert said(single, name) == []

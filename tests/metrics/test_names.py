@@ -25,7 +25,7 @@ from headcount.metrics import (
         ("mrr@10 MRR@10 RR@10 mrr_at_10 mrr_cut_10 mrr10", ReciprocalWithin(10)),
         ("top-999999999", Top(999_999_999)),
         ("recall@10 R@10 r@10 recall_10 recall_at_10", Recall(10)),
-        ("precision@5 P@5 P_5", Precision(5)),
+        ("precision@5 P@5 P_5 P(rel=1)@5", Precision(5)),
         ("ndcg@10 nDCG@10 ndcg_cut_10 ndcg_at_10", DiscountedGain(10)),
         ("map MAP AP", AveragePrecision()),
         ("map@100 AP@100 map_cut_100", AveragePrecision(100)),
@@ -70,3 +70,22 @@ def test_what_is_close_is_named(name, advice):
 def test_names_of_no_metric_are_refused(name):
     with pytest.raises(ParameterError, match="unknown metric"):
         resolve_metric(name)
+
+
+def test_a_grade_in_a_name_is_said_to_belong_to_the_pilot():
+    with pytest.raises(ParameterError, match=r"ask for precision@5, with relevant_from=2 \(--rel"):
+        resolve_metric("P(rel=2)@5")
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        (Recall(5), "40% of what is relevant is among the best 5"),
+        (Recall(1), "40% of what is relevant is among the best one"),
+        (DiscountedGain(10), "40% of the gain of the best order is among the best 10"),
+    ],
+)
+def test_values_are_said_in_words_that_tell_metrics_apart(metric, words):
+    assert metric.describe(0.4) == words
+    assert metric.past(0).describe(0.4) == words
+    assert type(metric.past(0)) is type(metric)

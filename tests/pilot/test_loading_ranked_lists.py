@@ -63,7 +63,7 @@ def test_trec_agrees_with_a_plain_loop(trec):
 def test_trec_several_relevant_documents(trec):
     files = trec(RUN, "q1 0 d3 1\nq1 0 d2 2\nq1 0 d9 1\nq2 0 d8 1\nq2 0 d9 1\n")
     pilot = load(**files, n_classes=100)
-    assert pilot.summary().lines()["graded"].startswith("2 to 3 a query")
+    assert pilot.summary().lines()["graded"].startswith("2 to 3 documents a query")
     # q1: d2 counts, d3 is out of the competition. q2: neither is listed.
     assert counts(pilot) == ([1, 2], [0, 0])
     assert pilot.censored.tolist() == [False, True]

@@ -5,7 +5,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from headcount import AssumptionWarning, DataError, ParameterError, Pilot, load, observe
+from headcount import (
+    AssumptionWarning,
+    DataError,
+    ParameterError,
+    Pilot,
+    UnsupportedError,
+    forecast,
+    load,
+    observe,
+)
 from headcount.metrics import resolve_metric
 
 RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"b": 5.0, "a": 4.0, "d": 1.0}}
@@ -126,3 +135,19 @@ def test_what_is_no_run_is_refused(run, qrels, reason):
 def test_a_least_grade_must_be_above_nought():
     with pytest.raises(ParameterError, match="relevant_from must be above 0"):
         Pilot.from_run(RUN, QRELS, n_classes=10, relevant_from=0)
+
+
+def test_a_run_is_spoken_of_as_queries_and_documents():
+    pilot = Pilot.from_run(RUN, QRELS, n_classes=10)
+    assert repr(pilot) == "Pilot(10 documents, 2 queries)"
+    assert repr(pilot.with_nouns("passage")) == "Pilot(10 passages, 2 queries)"
+    assert "probes" not in str(pilot.summary()) and "class" not in str(pilot.summary())
+
+
+def test_a_refused_method_is_called_by_its_own_name():
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    pilot = Pilot.from_run(run, {"q": {"a": 1, "b": 1}}, n_classes=10)
+    with pytest.raises(UnsupportedError, match="method kde needs scores"):
+        forecast(pilot, classes=20, method="kde", metric="recall@2")
+    with pytest.raises(UnsupportedError, match="method log-linear gives no law"):
+        forecast(pilot, classes=20, method="log-linear", metric="recall@2")

@@ -96,4 +96,8 @@ ADVICE = {
         "classes and so allow for the rest. If rows come in bundles (frames of one video), split "
         "by bundles. More folds train on more of the data."
     ),
+    "HC024": (
+        "Nothing, if this is what you ask. If new documents may be relevant too, take the forecast "
+        "for the relevant ones that you judged."
+    ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headcount.checks.check_input import CheckInput
+from headcount.metrics import Metric
 from headcount.support.words import counted, percent
 
 # Half of fewer classes is under ten, with which a forecast can hardly be tried out on the pilot
@@ -129,3 +130,24 @@ def heavy_censoring(case: CheckInput) -> str | None:
         f"to lie between {percent(lower)} and {percent(upper)}; no forecast can be better than "
         "that, so keep longer lists."
     )
+
+
+def several_relevant(case: CheckInput) -> str | None:
+    """Say whether the metric looks at all relevant documents, or at the best one."""
+    ranking = case.pilot.ranking
+    if ranking is None or ranking.n_relevant.max() == 1:
+        return None
+    fewest, most = int(ranking.n_relevant.min()), int(ranking.n_relevant.max())
+    several = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    looked_at, other = "the best one", "recall, ndcg and map look at all"
+    if not looks_at_best(case.metric):
+        looked_at, other = "all of them", "top-m and mrr look at the best one"
+    return (
+        f"queries have {several} relevant documents, and {case.metric.label} looks at {looked_at} "
+        f"({other}); documents that join are taken to be relevant to no query."
+    )
+
+
+def looks_at_best(metric: Metric) -> bool:
+    """Whether a metric looks at the first relevant document alone."""
+    return type(metric).emphasis is Metric.emphasis

@@ -58,6 +58,7 @@ TABLE = (
     Entry("HC021", "Probes compared with themselves", "warning", copies.self_matches),
     Entry("HC022", "Groups not drawn whole", "warning", independence.groups_not_whole),
     Entry("HC023", "Cross-validated scores", "info", independence.cross_validated),
+    Entry("HC024", "Several relevant documents", "info", counts.several_relevant),
 )
 CHECKS = {entry.code: entry for entry in TABLE}
 

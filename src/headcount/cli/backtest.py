@@ -216,7 +216,7 @@ def _show_steps(data: Pilot, result: Backtest) -> None:
         f"within its {percent(result.confidence)} interval",
     ]
     terminal.show_table(names, rows)
-    if data.rivals == "shared" and not result.shared_rivals:
+    if data.rivals == "shared" and data.ranking is None and not result.shared_rivals:
         terminal.say(
             "\nThe pilot holds counts only, so classes were hidden from each probe on its own; "
             "with scores the spread would be known better."

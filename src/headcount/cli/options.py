@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from headcount.errors import ParameterError
-from headcount.support.words import OURS, Nouns, speaking
+from headcount.support.words import OF_RUNS, OURS, Nouns, speaking
 from headcount.support.workers import doing
 
 if TYPE_CHECKING:
@@ -159,7 +159,8 @@ def reads_pilot(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(**arguments: Any) -> None:
         files = [path.name for path in _paths(arguments.values())]
         options = {name: arguments.pop(name) for name in shared if name != "pilot"}
-        nouns = Nouns.of(options.pop("noun"), options.pop("probe_noun"))
+        usual = OURS if options["qrels"] is None else OF_RUNS
+        nouns = Nouns.of(options.pop("noun"), options.pop("probe_noun"), usual)
         with speaking(nouns, files):
             command(pilot=PilotFiles(arguments.pop("pilot"), options, nouns), **arguments)
 

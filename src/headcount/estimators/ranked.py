@@ -52,6 +52,7 @@ class Ranked(Extrapolator):
 
     def __init__(self, *, method: Extrapolator, metric: Metric) -> None:
         self.method, self.metric = method, metric
+        self.alias = method.alias  # type: ignore[misc]
         self.needs = method.needs  # type: ignore[misc]
         self.gives_laws = method.gives_laws  # type: ignore[misc]
         self.takes_censored = True  # type: ignore[misc]
@@ -62,7 +63,7 @@ class Ranked(Extrapolator):
         assert ranking is not None  # else the method itself is fitted
         marked = marked_pilot(ranking, self.metric, pilot)
         with silence():
-            self.method_ = _from_losses(self.method).fit(marked)
+            self.method_ = clone(self.method).fit(marked)
         law: Favorability | None = self.method_.favorability_
         if law is None:
             raise UnsupportedError(
@@ -117,14 +118,6 @@ def _odds(values: Floats) -> Floats:
     return np.asarray(logit(np.clip(values, TINY, 1 - TINY)))
 
 
-def _from_losses(method: Extrapolator) -> Extrapolator:
-    """Return a method that does not ask for the scores of documents."""
-    copy: Extrapolator = clone(method)
-    if "use_scores" in method.get_params(deep=False):
-        copy.set_params(use_scores=False)
-    return copy
-
-
 def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     """Return the pilot in which each document that counts is a probe, with as many rivals each."""
     emphasis = metric.emphasis(ranking)
@@ -146,5 +139,6 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
         labels=labels.astype(np.int64),
         tie_rule=pilot.tie_rule,
         nouns=pilot.nouns,
+        rivals="independent",
         weights=weights / weights.sum(),
     )

@@ -20,6 +20,7 @@ MEAN_RANK: Metric = MeanRank()
 
 # A word, and how many of the best count: top-5, top5, hits@10, mrr_at_10, success_1.
 NAME = re.compile(r"([a-z]+(?:[ _-][a-z]+)??)(?:[ _-]?(?:at|cut)(?=[ _-]?\d)|@)?[ _-]?(\d{1,9})?")
+LEAST = re.compile(r"\(rel=(\d{1,9})\)")  # ir_measures: the least grade that is relevant
 CHOICES = "accuracy, top-5, mrr, mrr@10, ndcg@10, recall@10, precision@10, map, auc and the like"
 
 
@@ -87,11 +88,17 @@ def resolve_metric(metric: str | Metric) -> Metric:
     """
     if isinstance(metric, Metric):
         return metric
-    word, m = _read(metric) if isinstance(metric, str) else ("", None)
+    word, m = _read(LEAST.sub("", metric)) if isinstance(metric, str) else ("", None)
     family = _FAMILIES.get(word)
     resolved = family(m) if family else None
     if resolved is None:
         raise ParameterError(f"unknown metric {metric!r:.60}; {_advice(word, m)}")
+    least = LEAST.search(metric)
+    if least is not None and int(least[1]) != 1:
+        raise ParameterError(
+            f"{metric!r:.60} names a grade, which belongs to the pilot; ask for {resolved.name}, "
+            f"with relevant_from={int(least[1])} (--relevant-from {int(least[1])})."
+        )
     return resolved
 
 

@@ -10,6 +10,8 @@ right, as for classes, it is the worth of that one's rank, :math:`c \, E[v(X)]`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,11 @@ class Retrieval(Metric):
     def past(self, above: int) -> Metric | None:
         """Return the metric where so many stand above the mark at every size."""
         kernel = self.kernel.past(above)
-        return None if kernel is None else Retrieval(kernel, self.name, self.label, self.share)
+        if kernel is None:
+            return None
+        moved = copy(self)
+        moved.kernel = kernel
+        return moved
 
     def limit(self, law: Nodes) -> float:
         """Return what remains however many classes there are."""
@@ -78,9 +84,9 @@ class Retrieval(Metric):
         """Return what choosing at random among k classes would give."""
         return self.share * self.kernel.guess(k)
 
+    @abstractmethod
     def describe(self, value: float) -> str:
         """Return in words what a value means for probes."""
-        return f"{self.label} is {percent(value)}"
 
 
 class Recall(Retrieval):
@@ -98,10 +104,21 @@ class Recall(Retrieval):
 
     def __init__(self, m: int) -> None:
         super().__init__(Top(m), f"recall@{m}", f"recall@{m}")
+        self.m = m
 
     def emphasis(self, graded: Graded) -> Floats:
         """Return the weight of each graded document."""
         return graded.relevant / graded.n_relevant[graded.query]
+
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes.
+
+        Examples
+        --------
+        >>> Recall(5).describe(0.4)
+        '40% of what is relevant is among the best 5'
+        """
+        return f"{percent(value)} of what is relevant is among {_best(self.m)}"
 
 
 class Precision(Retrieval):
@@ -117,10 +134,21 @@ class Precision(Retrieval):
 
     def __init__(self, m: int) -> None:
         super().__init__(Top(m), f"precision@{m}", f"precision@{m}", 1 / m)
+        self.m = m
 
     def emphasis(self, graded: Graded) -> Floats:
         """Return the weight of each graded document."""
         return self.share * graded.relevant
+
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes.
+
+        Examples
+        --------
+        >>> Precision(5).describe(0.4)
+        '40% of the best 5 are relevant'
+        """
+        return f"{percent(value)} of {_best(self.m)} are relevant"
 
 
 class DiscountedGain(Retrieval):
@@ -152,6 +180,16 @@ class DiscountedGain(Retrieval):
         worth = np.where(place < self.m, graded.ideal / np.log2(2.0 + place), 0.0)
         return graded.gain / np.bincount(graded.query, worth)[graded.query]
 
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes.
+
+        Examples
+        --------
+        >>> DiscountedGain(10).describe(0.4)
+        '40% of the gain of the best order is among the best 10'
+        """
+        return f"{percent(value)} of the gain of the best order is among {_best(self.m)}"
+
 
 class AveragePrecision(Retrieval):
     r"""Average precision (map): the mean, over relevant documents, of the precision at their rank.
@@ -176,3 +214,17 @@ class AveragePrecision(Retrieval):
         """Return the weight of each graded document."""
         share = graded.relevant / graded.n_relevant[graded.query]
         return share * (1 + graded.relevant_above)
+
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes.
+
+        Examples
+        --------
+        >>> AveragePrecision().describe(0.4)
+        'precision at the rank of each relevant one is 40% on average'
+        """
+        return f"precision at the rank of each relevant one is {percent(value)} on average"
+
+
+def _best(m: int) -> str:
+    return "the best one" if m == 1 else f"the best {m:,}"

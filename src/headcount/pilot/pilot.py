@@ -48,7 +48,7 @@ from headcount.pilot.ranking import Ranking, rank_classes, rank_documents
 from headcount.pilot.summary import PilotSummary, summarise
 from headcount.pilot.whole_groups import GroupedPilot, merge_groups
 from headcount.support import validation
-from headcount.support.words import OURS, Nouns, counted
+from headcount.support.words import OF_RUNS, OURS, Nouns, counted
 
 AVERAGES = ("macro", "micro")
 TIE_RULES = ("random", "lose", "win")
@@ -498,7 +498,8 @@ class Pilot:
         ranking = rank_documents(
             scores, grades, size, relevant_from=least, always=always_of(always, scores)
         )
-        return cls.from_losses([0], 2, average=average, tie_rule=tie_rule).ranked(ranking)
+        blank = cls.from_losses([0], 2, average=average, tie_rule=tie_rule)
+        return blank._but(nouns=OF_RUNS).ranked(ranking)
 
     @classmethod
     def from_classifier(
@@ -892,7 +893,8 @@ class Pilot:
         Parameters
         ----------
         noun : str, optional
-            What a class is: "person/people", or one word if its plural is regular.
+            What a class is: "person/people", or one word if its plural is regular. By default it
+            is called what it was before.
         probe_noun : str, optional
             What a probe is, such as "photo/photos".
 
@@ -907,7 +909,7 @@ class Pilot:
         >>> pilot.with_nouns("person/people", "photo")
         Pilot(50 people, 3 photos)
         """
-        return self._but(nouns=Nouns.of(noun, probe_noun))
+        return self._but(nouns=Nouns.of(noun, probe_noun, self.nouns))
 
     def with_groups(self, groups: Groups, drawn: str = "groups") -> Pilot:
         """Return the same pilot, of which it is known which classes belong together.

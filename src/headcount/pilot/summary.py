@@ -64,15 +64,13 @@ class PilotSummary:
     def lines(self) -> dict[str, str]:
         """Return what there is to say, in words, by what it is about."""
         among = f"{percent(self.accuracy)} among all {self.n_classes:,} classes"
-        texts = {
-            "probes a class": self._balance(),
-            "accuracy": f"{among}, {percent(self.two_class_accuracy)} between two",
-        }
+        texts = {"probes a class": self._balance()} if self.graded == (1, 1) else {}
+        texts["accuracy"] = f"{among}, {percent(self.two_class_accuracy)} between two"
         if self.rivals == "independent":
             texts["rivals"] = f"each probe met {self.n_classes - 1:,} of its own"
         if self.graded != (1, 1):
             several = _range(*self.graded)
-            texts["graded"] = f"{several} a query; those that join the collection are none of them"
+            texts["graded"] = f"{several} documents a query; those that join have no grade"
         if self.always[1]:
             stay = f"{_range(*self.always)} of the others"
             texts["always"] = f"{stay} are present at every size; only the rest will be more"

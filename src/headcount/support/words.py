@@ -321,11 +321,16 @@ class Nouns:
     probe_many: str = "probes"
 
     @classmethod
-    def of(cls, noun: str | None = None, probe_noun: str | None = None) -> Nouns:
-        """Read nouns such as "person/people"; of one word alone, the plural follows a rule."""
-        usual = astuple(OURS)
-        classes = usual[:2] if noun is None else _noun(noun, "noun", usual[:2])
-        probes = usual[2:] if probe_noun is None else _noun(probe_noun, "probe_noun", usual[2:])
+    def of(
+        cls, noun: str | None = None, probe_noun: str | None = None, otherwise: Nouns | None = None
+    ) -> Nouns:
+        """Read nouns such as "person/people"; of one word alone, the plural follows a rule.
+
+        What is not said is called as it is `otherwise`.
+        """
+        ours, usual = astuple(OURS), astuple(OURS if otherwise is None else otherwise)
+        classes = usual[:2] if noun is None else _noun(noun, "noun", ours[:2])
+        probes = usual[2:] if probe_noun is None else _noun(probe_noun, "probe_noun", ours[2:])
         return cls(*classes, *probes)
 
     def to_dict(self) -> dict[str, str]:
@@ -375,6 +380,7 @@ class Nouns:
 
 
 OURS = Nouns()
+OF_RUNS = Nouns("document", "documents", "query", "queries")  # of a search engine
 
 
 @contextmanager

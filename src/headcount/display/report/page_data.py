@@ -121,14 +121,14 @@ def backtest_data(backtest: Backtest, name: str) -> dict[str, Any]:
 
 
 def capital(text: str) -> str:
-    """Return a text with a capital first letter.
+    """Return a text with a capital first letter, but for a word that has one further in.
 
     Examples
     --------
-    >>> capital("top-5 error rate")
-    'Top-5 error rate'
+    >>> capital("top-5 error rate"), capital("nDCG@10")
+    ('Top-5 error rate', 'nDCG@10')
     """
-    return text[:1].upper() + text[1:]
+    return text if text[1:2].isupper() else text[:1].upper() + text[1:]
 
 
 def _pieces(classes: Ints, n_classes: int, certain: int) -> list[int]:

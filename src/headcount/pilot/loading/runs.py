@@ -142,7 +142,7 @@ def usable(scores: Run, grades: Run, relevant_from: float) -> tuple[Run, Run]:
     if not queries:
         raise DataError(
             "no query of the run has a relevant document in the qrels; check that both use the "
-            "same query names."
+            "same query names, and from which grade on documents are relevant (--relevant-from)."
         )
     if len(scores) > len(queries):
         missing = sorted(set(scores) - judged)
