@@ -69,6 +69,7 @@ CONFIDENCE = 0.9
 EACH, WHOLE_HUNDRED = 40, 100  # pilots of a size, where there are several sizes or one
 EACH_SIDE = (0.82, 0.97)  # aimed at: the share of intervals that hold, for each law
 ALL = "all"
+MANY_HUBS = 3
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,8 @@ def laws(
     -------
     Results
         A row for each law and method over all its sizes, and one for each size; the shares of
-        intervals of `auto` that hold are in the rows of `auto`.
+        intervals of `auto` that hold are in the rows of `auto`. Those of `auto` are in the details,
+        too, setting by setting and by the number of hubs where these are rare.
     """
     chosen = {
         validation.choice(name, "--laws", tuple(laws_by_name)): laws_by_name[name]
@@ -238,7 +240,10 @@ def laws(
             for (name, k1), own in by_size.items()
             for row in _rows(methods, own)
         ],
-        details={"settings": _settings(places, chosen, records)},
+        details={
+            "settings": _settings(methods, places, chosen, records),
+            "by_hubs": _by_hubs(methods, places, chosen, records, settings.seed),
+        },
         run=run,
     )
 
@@ -369,18 +374,50 @@ def ratio_of_errors(
 
 
 def _settings(
+    methods: Sequence[str],
     places: Sequence[tuple[str, int, int]],
     chosen: Mapping[str, Named],
     records: Sequence[Record],
 ) -> list[dict[str, Any]]:
-    """Return what pilots were drawn from, and what is true there (of the first pilot)."""
-    first: dict[tuple[str, int, World], Record] = {}
+    """Return what pilots were drawn from, what is true there (of the first), and rows of `auto`."""
+    by_world: dict[tuple[str, int, World], list[Record]] = {}
     for (name, k1, repeat), record in zip(places, records, strict=True):
-        first.setdefault((name, k1, world_of(chosen[name], k1, repeat)), record)
+        by_world.setdefault((name, k1, world_of(chosen[name], k1, repeat)), []).append(record)
     return [
-        {"law": name, "k1": k1, "world": repr(world), "truth": record["truth"]}
-        for (name, k1, world), record in first.items()
+        {"law": name, "k1": k1, "world": repr(world), "truth": own[0]["truth"]}
+        | _default_row(methods, own)
+        for (name, k1, world), own in by_world.items()
     ]
+
+
+def _by_hubs(
+    methods: Sequence[str],
+    places: Sequence[tuple[str, int, int]],
+    chosen: Mapping[str, Named],
+    records: Sequence[Record],
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return rows of `auto` by how many hubs a pilot has, where few classes are hubs."""
+    by_count: dict[tuple[str, int, str], list[Record]] = {}
+    for (name, k1, repeat), record in zip(places, records, strict=True):
+        world = world_of(chosen[name], k1, repeat)
+        if isinstance(world, RoundClasses) and 0 < world.hub_share < 1:
+            # The first that is drawn of a pilot are its classes.
+            rng = np.random.default_rng(seed_for(seed, NAME, "pilot", name, k1, repeat))
+            hubs = int(
+                (world.scene(rng, np.repeat(np.arange(k1), worlds.PROBES), k1).bias > 0).sum()
+            )
+            count = str(hubs) if hubs < MANY_HUBS else f"{MANY_HUBS} or more"
+            by_count.setdefault((name, k1, count), []).append(record)
+    return [
+        {"law": name, "k1": k1, "hubs": count} | _default_row(methods, own)
+        for (name, k1, count), own in sorted(by_count.items())
+    ]
+
+
+def _default_row(methods: Sequence[str], records: Sequence[Record]) -> dict[str, Any]:
+    """Return the row of `auto`, if it takes part."""
+    return next((row for row in _rows(methods, records) if row["method"] == AUTO), {})
 
 
 def summary_rows(results: Results) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The default on hard laws: their truths against brute force, and tiny runs with real methods."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -237,6 +238,23 @@ def test_summaries_are_over_pilots_and_settings_take_turns(results):
     # What must not be done is shown and not counted.
     assert row_of(results, "aside", "auto")["pilots"] == 2
     assert row_of(results, "all", "auto")["pilots"] == 9
+
+
+def test_pilots_are_told_apart_by_the_hubs_that_they_were_made_with(tmp_path, monkeypatch):
+    scores, seen = RoundClasses.scores, []
+
+    def watched(self, scene):
+        seen.append(int((scene.bias > 0).sum()))
+        return scores(self, scene)
+
+    monkeypatch.setattr(worlds, "FRESH_PROBES", 500)
+    monkeypatch.setattr(RoundClasses, "scores", watched)
+    world = RoundClasses(0.4, hub_share=0.1, hub_bias=5.0)
+    rare = {"rare": Named({20: 8}, lambda k: (world,))}
+    results = experiment.laws(Settings(tmp_path), methods=METHODS, laws_by_name=rare)
+    counts = Counter(str(hubs) if hubs < 3 else "3 or more" for hubs in seen)
+    assert len(seen) == 8 and len(counts) > 1
+    assert {row["hubs"]: row["pilots"] for row in results.details["by_hubs"]} == counts
 
 
 def test_the_laws_have_a_hundred_pilots_each_and_turns_that_come_out_even():
