@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 from scipy.stats import qmc
 
-from headcount.curves.favorability import Favorability
 from headcount.metrics import ACCURACY, Metric
 
 Floats = NDArray[np.float64]
@@ -38,11 +37,8 @@ class Laws:
 
         Numbers of classes need not be whole, but for metrics other than accuracy are rounded.
         """
-        if metric == ACCURACY:
-            log_u = np.log1p(-np.minimum(self.p, 1 - 1e-16))
-            return np.asarray(self.weights @ np.exp(np.multiply.outer(log_u, k - 1)))
-        counts = np.round(k).astype(np.int64)
-        return np.array([Favorability(self.p, law).value(counts, metric) for law in self.weights])
+        counts = k if metric == ACCURACY else np.round(k)
+        return np.asarray(self.weights @ metric.of_nodes(self.p, counts).T)
 
 
 @lru_cache(maxsize=4)
