@@ -97,15 +97,13 @@ class Top(Metric):
         return np.asarray(np.where(wrong < 0.5, 1 - wrong, right))
 
     def _within(self, law: Nodes, counts: Floats) -> Floats:
-        within = (self._by_beta(law.p, counts) * law.weights).sum(axis=1)
-        return np.where(counts <= self.m, 1.0, within)
+        return np.asarray((self._by_beta(law.p, counts) * law.weights).sum(axis=1))
 
     def _by_beta(self, p: Floats, counts: Floats) -> Floats:
         # At most m - 1 of k - 1 rivals win: the binomial sum as a beta function of p.
         inside = np.maximum(counts - self.m, 1.0)[:, None]
-        chances = np.asarray(betaincc(self.m, inside, p))
-        chances[counts <= self.m] = 1.0
-        return chances
+        certain = (counts <= self.m)[:, None]
+        return np.where(certain, 1.0, np.asarray(betaincc(self.m, inside, p), np.float64))
 
     def of_nodes(self, p: Floats, k: Floats) -> Floats:
         """Return the chance at each p (columns) among k classes (rows)."""
