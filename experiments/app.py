@@ -528,6 +528,42 @@ def kept_aside(
 
 
 @app.command()
+def laws(
+    names: Annotated[
+        str | None,
+        typer.Option("--laws", help="Which of them; all by default.", metavar="LAW,LAW,..."),
+    ] = None,
+    methods: Chosen = None,
+    pilots: Annotated[
+        int | None,
+        typer.Option(help="Pilots of each law and size at most; 40 to 100 by default."),
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast laws of U and worlds of classes that are hard for the default, with intervals."""
+    from experiments.yardstick import laws as experiment
+
+    settings = settings_for("laws", output, seed, jobs, fresh, [])
+    with terminal.progress("Running laws"):
+        results = experiment.laws(
+            settings,
+            names=names_of(names),
+            methods=names_of(methods) or experiment.METHODS,
+            pilots=pilots,
+        )
+        paths = results.write(settings.output, experiment.draw)
+    shares = [f"holds_{ratio}" for ratio in experiment.RATIOS]
+    columns = ["law", "method", "pilots", "RMSE", "to oracle", "to plain", "s.e.", "bias",
+               *(f"{ratio} K" for ratio in experiment.RATIOS), "step"]  # fmt: skip
+    columns_of = ["law", "method", "pilots", "rmse", "to_oracle", "to_probit_normal",
+                  "error_of_ratio", "bias_20", *shares, "step_95"]  # fmt: skip
+    show(results, columns, columns_of, paths, 2, experiment.summary_rows(results))
+
+
+@app.command()
 def nist(
     folder: Annotated[Path, typer.Argument(help="Holds the two frvt1n_2021 tables.")],
     methods: Chosen = None,
@@ -575,6 +611,36 @@ def sampled(
     terminal.show_table(*experiment.summary_table(results), 1)
     terminal.say("\nThe toy of Krichene and Rendle:")
     terminal.show_table(*experiment.toy_table(results), 2)
+
+
+@app.command()
+def metrics(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="Holds omniglot_*.npz, definitions_tfidf.npz and lfw_dlib_pairs.npz; without it "
+            "only simulations.",
+        ),
+    ] = None,
+    pilots: Annotated[
+        int | None, typer.Option(help="Pilots of each kind at most; 3 to 30 by default.")
+    ] = None,
+    output: Output = None,
+    seed: Seed = 0,
+    jobs: Jobs = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Forecast top-m, MRR, nDCG, recall and MAP up to 20 times the pilot, beside what people do."""
+    from experiments.ranking import metrics as experiment
+    from experiments.ranking import places
+
+    with terminal.progress("Running metrics"):
+        settings = settings_for("metrics", output, seed, jobs, fresh, places.inputs(folder))
+        results = experiment.metrics(settings, folder, pilots=pilots)
+        paths = results.write(settings.output, experiment.draw)
+    columns, names = list(experiment.COLUMNS), list(experiment.SHOWN)
+    show(results, columns, names, paths, 3, results.details["summary"])
 
 
 @app.command(

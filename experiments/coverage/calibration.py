@@ -192,7 +192,7 @@ def look(
 
 def _is_usable(record: Record) -> bool:
     """Whether errors can be put on the scale of log odds: some probes right, and not all."""
-    return "accuracy" in record and 0 < record["uncertainty"]["observed"] < 1
+    return "value" in record and 0 < record["uncertainty"]["observed"] < 1
 
 
 def _judged_intervals(
@@ -202,7 +202,7 @@ def _judged_intervals(
     intervals = [
         interval
         for record in records
-        if "accuracy" in record
+        if "value" in record
         for interval in judge(record, model, ratios, family=group, setting=record["family"])
     ]
     # Pilots have many sizes, which are no settings of their own.

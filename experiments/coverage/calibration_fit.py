@@ -86,7 +86,7 @@ def gather(records: Sequence[Record]) -> Errors:
 
 def _row(record: Record) -> tuple[Floats, ...]:
     refits, half = refits_of(record), 0.5 / record["uncertainty"]["n_probes"]
-    value, truth = np.array(record["accuracy"]), np.array(record["truth"])
+    value, truth = np.array(record["value"]), np.array(record["truth"])
     estimate = logit(np.clip(value, half, 1 - half))
     plain = estimate - logit(np.clip(truth, SURE, 1 - SURE))
     is_open = ((value <= half) & (plain > 0)) | ((value >= 1 - half) & (plain < 0))

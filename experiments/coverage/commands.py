@@ -23,10 +23,10 @@ from headcount.support.words import counted
 
 # Columns and what they show, of the two experiments on intervals.
 COLUMNS = (
-    ["family", "k/K", "pilots", "coverage", "s.e.", "lowest", "width", "spread", "ratio",
+    ["metric", "family", "k/K", "pilots", "coverage", "s.e.", "lowest", "width", "spread", "ratio",
      "mean error", "new set", "grown set", "missed"],
-    ["family", "ratio", "pilots", "coverage", "standard_error", "lowest", "mean_width", "spread",
-     "width_ratio", "mean_error", "new_set", "grown_set", "missed"],
+    ["metric", "family", "ratio", "pilots", "coverage", "standard_error", "lowest", "mean_width",
+     "spread", "width_ratio", "mean_error", "new_set", "grown_set", "missed"],
 )  # fmt: skip
 
 
@@ -36,20 +36,21 @@ def coverage(
         typer.Argument(
             metavar="[FOLDER]",
             help="Holds omniglot_*.npz, definitions_tfidf.npz and lfw_dlib_pairs.npz; "
-            "without it only simulations.",
+            "without it only simulations and the bundled syllables.",
         ),
     ] = None,
     families: Annotated[
         str | None,
         typer.Option(
-            help="Of simulations, omniglot, definitions, lfw; all by default.",
+            help="Of simulations, hangul, omniglot, definitions, lfw; all by default.",
             metavar="FAMILY,FAMILY,...",
         ),
     ] = None,
     repeats: Annotated[
         int | None,
         typer.Option(
-            help="Random pilots a family; 720 simulated ones and 150 of each real set by default."
+            help="Random pilots a family; by default 720 simulated ones, 100 of the bundled "
+            "syllables and 150 of each other real set."
         ),
     ] = None,
     shares: Annotated[
@@ -57,6 +58,13 @@ def coverage(
         typer.Option(
             help="Sizes of real pilots, as shares of a set's classes; 0.05 by default.",
             metavar="SHARE,SHARE,...",
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            help="What is forecast; accuracy, top-5, mrr and ndcg@10 by default.",
+            metavar="METRIC,METRIC,...",
         ),
     ] = None,
     method: Method = "auto",
@@ -80,10 +88,16 @@ def coverage(
         read = pilots.inputs(wanted, data)
         settings = settings_for("coverage", output, seed, jobs, fresh, read)
         results = experiment.coverage(
-            settings, data=data, names=wanted, method=method, repeats=repeats, shares=sizes
+            settings,
+            data=data,
+            names=wanted,
+            method=method,
+            metrics=names_of(metrics) or experiment.METRICS,
+            repeats=repeats,
+            shares=sizes,
         )
         paths = results.write(settings.output, experiment.draw)
-    show(results, *COLUMNS, paths, 1, experiment.pooled(results))
+    show(results, *COLUMNS, paths, 2, experiment.pooled(results))
     for reason, count in results.details["refused"].items():
         terminal.complain("refused", f"{counted(count, 'pilot')}: {reason}")
 
@@ -116,5 +130,5 @@ def calibration(
             settings, method=method, problems=problems, held_out=held_out
         )
         paths = results.write(settings.output, experiment.draw_coverage)
-    show(results, *COLUMNS, paths, 1, experiment.pooled(results))
+    show(results, *COLUMNS, paths, 2, experiment.pooled(results))
     terminal.say("\n" + results.details["text"])

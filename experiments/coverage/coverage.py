@@ -18,6 +18,8 @@ import numpy as np
 
 from experiments.coverage.picture import SIDEWAYS, CoverageDisplay, ratio_axis
 from experiments.coverage.pilots import (
+    FILES,
+    HANGUL,
     NAME,
     RATIOS,
     SHARES,
@@ -38,6 +40,7 @@ from experiments.coverage.records import (
     examined,
     judge,
     mark,
+    of_metric,
 )
 from experiments.figures import COLOURS, GREY, MARKERS, new_figure, plain
 from experiments.journal import Record
@@ -46,12 +49,13 @@ from experiments.runner import Settings, Task, conduct, seed_for
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
 from headcount.estimators.registry import resolve_all
+from headcount.metrics import ACCURACY, resolve_metric
 from headcount.support.validation import whole_number
 from headcount.uncertainty.refitted import MODEL, ErrorModel
 
-# Pilots of a family: a standard error of 3% for real sets, and enough for each simulation.
 # So that standard errors are at most 0.03 for each real set; there are 24 settings of simulations.
-REPEATS = dict.fromkeys(("omniglot", "definitions", "lfw"), 150) | {SIMULATED: 720}
+REPEATS = dict.fromkeys(FILES, 150) | {SIMULATED: 720, HANGUL: 100}
+METRICS = (ACCURACY.name, "top-5", "mrr", "ndcg@10")
 DRAWN_BY = ("headcount.simulate.round_classes", "headcount.simulate.simulation")
 
 
@@ -61,6 +65,7 @@ def coverage(
     data: Path | None = None,
     names: Sequence[str] | None = None,
     method: str = "auto",
+    metrics: Sequence[str] = METRICS,
     repeats: int | None = None,
     ratios: Sequence[int] = RATIOS,
     sizes: Sequence[int] = SIZES,
@@ -83,9 +88,11 @@ def coverage(
         Families; by default all that there are data for.
     method : str
         Whose forecasts; options may follow, as for `headcount.estimators.registry.resolve_all`.
+    metrics : sequence of str
+        What is forecast, all of it from the same fit to each pilot.
     repeats : int, optional
         Random pilots of each family, shared out among its settings (at least one each); by default
-        720 simulated ones and 150 of each real set.
+        720 simulated ones, 100 of the bundled set and 150 of each other real set.
     ratios, sizes, shares, worlds
         See `experiments.coverage.pilots.settings_of`.
     model : ErrorModel, optional
@@ -95,9 +102,11 @@ def coverage(
     Returns
     -------
     Results
-        A row for each family and ratio, over all its settings, and one for each setting and ratio.
+        A row for each metric, family and ratio, over all its settings, and one for each setting and
+        ratio.
     """
     (estimator,) = resolve_all([method]).values()
+    measured = list(dict.fromkeys(resolve_metric(metric).name for metric in metrics))
     wanted = families(names, data)
     pairs = [
         (setting, repeat)
@@ -110,11 +119,11 @@ def coverage(
         )
         for repeat in range(count)
     ]  # fmt: skip
-    method_mark = mark(estimator, DRAWN_BY)
+    method_mark, asked = mark(estimator, DRAWN_BY), ",".join(measured)
     tasks = [
         Task(
-            f"{NAME}/{setting.key}@{setting.mark}/{repeat}/{estimator.alias}@{method_mark}",
-            partial(look, setting, repeat, estimator, settings.seed),
+            f"{NAME}/{setting.key}@{setting.mark}/{repeat}/{asked}/{estimator.alias}@{method_mark}",
+            partial(look, setting, repeat, estimator, settings.seed, measured),
         )
         for setting, repeat in pairs
     ]
@@ -126,6 +135,7 @@ def coverage(
         seed=settings.seed,
         options={
             "method": estimator.alias if method == "auto" else method,
+            "metrics": measured,
             "families": wanted,
             "repeats": repeats,
             "ratios": list(ratios),
@@ -134,8 +144,12 @@ def coverage(
             "confidence": CONFIDENCE,
             "model": _model_used(records, model),
         },
-        rows=judged_rows(pairs, records, model),
-        details=_details(pairs, records),
+        rows=[
+            row
+            for metric in measured
+            for row in judged_rows(pairs, [of_metric(record, metric) for record in records], model)
+        ],
+        details=_details(pairs, records, measured),
         run=run | {"seconds_a_pilot": _seconds(pairs, records)},
     )
 
@@ -144,11 +158,16 @@ def _shared_out(settings: Sequence[Setting], total: int) -> list[tuple[Setting, 
     return [(setting, math.ceil(total / len(settings))) for setting in settings]
 
 
-def look(setting: Setting, repeat: int, estimator: Extrapolator, seed: int) -> Record:
+def look(
+    setting: Setting, repeat: int, estimator: Extrapolator, seed: int, metrics: Sequence[str]
+) -> Record:
     """Draw a pilot, forecast from it, and keep what its intervals and the truth are made of."""
-    pilot, truth = pilot_and_truth(setting, repeat, seed)
+    pilot, truths = pilot_and_truth(setting, repeat, seed, [*map(resolve_metric, metrics)])
     backtest_seed = seed_for(seed, NAME, "back-test", setting.key, repeat)
-    return examined(pilot, estimator, setting.classes, backtest_seed) | truth
+    record = examined(pilot, estimator, setting.classes, backtest_seed, metrics)
+    for metric, known in truths.items():
+        of_metric(record, metric).update(known)
+    return record
 
 
 def judged_rows(
@@ -158,7 +177,7 @@ def judged_rows(
     intervals = [
         interval
         for (setting, _), record in zip(pairs, records, strict=True)
-        if "accuracy" in record
+        if "value" in record
         for interval in judge(
             record, model, setting.ratios, family=setting.family, setting=setting.name
         )
@@ -177,14 +196,17 @@ def _model_used(records: Sequence[Record], model: ErrorModel) -> dict[str, Any] 
 def _about(method: str, n_pilots: int) -> str:
     low, high = GOOD
     return (
-        f"How often nominal {CONFIDENCE:.0%} intervals for the expected accuracy at k classes "
-        f"hold the truth: forecasts by {method} from {n_pilots:,} random pilots of K classes. "
-        f"Aimed at: {low:.0%} to {high:.0%} for each family and k/K, no single setting under "
-        f"{LEAST:.0%}, mean width at most {WIDEST} times the 5-95% spread of the errors."
+        f"How often nominal {CONFIDENCE:.0%} intervals for what is expected of each metric at k "
+        f"classes hold the truth: forecasts by {method} from {n_pilots:,} random pilots of K "
+        "classes, all metrics from one fit to each. "
+        f"Aimed at: {low:.0%} to {high:.0%} for each metric, family and k/K, no single setting "
+        f"under {LEAST:.0%}, mean width at most {WIDEST} times the 5-95% spread of the errors."
     )
 
 
-def _details(pairs: Sequence[tuple[Setting, int]], records: Sequence[Record]) -> dict[str, Any]:
+def _details(
+    pairs: Sequence[tuple[Setting, int]], records: Sequence[Record], metrics: Sequence[str]
+) -> dict[str, Any]:
     refusals: dict[str, int] = {}
     for record in records:
         if "refused" in record:
@@ -196,7 +218,10 @@ def _details(pairs: Sequence[tuple[Setting, int]], records: Sequence[Record]) ->
                 "setting": setting.name,
                 "pilot_classes": setting.n_classes,
                 "ratios": list(setting.ratios),
-                "truth": [round(value, 6) for value in record["truth"]],
+                "truth": {
+                    metric: [round(value, 6) for value in of_metric(record, metric)["truth"]]
+                    for metric in metrics
+                },
             }
             for (setting, repeat), record in zip(pairs, records, strict=True)
             if repeat == 0
@@ -222,23 +247,31 @@ def pooled(results: Results) -> list[dict[str, Any]]:
 
 
 def draw(results: Results) -> Any:
-    """Draw coverage, and width over spread, against the ratio; a line for each family."""
-    figure = new_figure(9.0, 3.8)
-    left, right = figure.subplots(1, 2)
-    CoverageDisplay.from_results(results).plot(left)
-    left.get_legend().remove()
-    by_family: dict[str, list[Mapping[str, Any]]] = {}
-    for row in pooled(results):
-        by_family.setdefault(row["family"], []).append(row)
-    right.axhline(WIDEST, color=GREY, linewidth=0.8)
-    for i, rows in enumerate(by_family.values()):
-        _draw_widths(right, sorted(rows, key=lambda row: row["ratio"]), i)
-    right.set_ylabel("mean width / spread of errors")
-    right.set_ylim(bottom=0)
-    ratio_axis(right, [row["ratio"] for row in pooled(results)])
-    plain(right)
+    """Draw coverage, and width over spread, against the ratio: a line for each family.
+
+    Each metric has a line of panels of its own.
+    """
+    metrics = list(dict.fromkeys(row["metric"] for row in results.rows))
+    figure = new_figure(9.0, 0.5 + 3.3 * len(metrics))
+    axes = figure.subplots(len(metrics), 2, squeeze=False)
+    for (left, right), metric in zip(axes, metrics, strict=True):
+        CoverageDisplay.from_results(results, metric).plot(left)
+        left.get_legend().remove()
+        by_family: dict[str, list[Mapping[str, Any]]] = {}
+        own = [row for row in pooled(results) if row["metric"] == metric]
+        for row in own:
+            by_family.setdefault(row["family"], []).append(row)
+        right.axhline(WIDEST, color=GREY, linewidth=0.8)
+        for i, rows in enumerate(by_family.values()):
+            _draw_widths(right, sorted(rows, key=lambda row: row["ratio"]), i)
+        right.set_ylabel("mean width / spread of errors")
+        right.set_ylim(bottom=0)
+        ratio_axis(right, [row["ratio"] for row in own])
+        plain(right)
+        for ax in (left, right):
+            ax.set_title(resolve_metric(metric).label, fontsize=9)
     figure.legend(
-        *left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
     )
     return figure
 

@@ -25,6 +25,7 @@ from headcount.display.plots.style import (
     share_axis,
 )
 from headcount.errors import DataError
+from headcount.metrics import ACCURACY
 from headcount.support.words import percent, percent_range
 
 COLUMNS = ("family", "ratio", "pilots", "coverage", "standard_error")
@@ -62,10 +63,11 @@ class CoverageDisplay(Display):
     confidence: float = 0.9
 
     @classmethod
-    def from_results(cls, results: Any) -> Self:
+    def from_results(cls, results: Any, metric: str = ACCURACY.name) -> Self:
         """Take the `Results` of the experiment `coverage`, or its JSON file as a dict.
 
-        Families of pilots are drawn, not their single settings.
+        Families of pilots are drawn, not their single settings. Files from before 19 November 2026
+        name no metric: theirs is accuracy.
         """
         whole = results if isinstance(results, Mapping) else vars(results)
         try:
@@ -73,7 +75,9 @@ class CoverageDisplay(Display):
             rows = [
                 {name: row[name] for name in COLUMNS}
                 for row in whole["rows"]
-                if row["setting"] == "all" and row["coverage"] is not None
+                if row["setting"] == "all"
+                and row["coverage"] is not None
+                and row.get("metric", ACCURACY.name) == metric
             ]
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(

@@ -1,4 +1,7 @@
-"""The families of pilots on which intervals are judged: simulations of paper 001 and real sets."""
+"""The families of pilots on which intervals are judged: simulations of paper 001 and real sets.
+
+One real set is bundled (Hangul syllables), the others are files.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,37 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.journal import Record
 from experiments.papers.pilots import digest
 from experiments.runner import seed_for
 from headcount import simulate
-from headcount.curves.observed import observe
+from headcount.curves.favorability import Favorability
+from headcount.curves.observed import Observed, observe
+from headcount.datasets import load_hangul
 from headcount.errors import ParameterError
+from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.loading import load
 from headcount.pilot.pilot import Pilot
 from headcount.simulate import Population
+from headcount.simulate.simulation import REFERENCE_PROBES
 from headcount.support import validation
 
-Floats = NDArray[np.float64]
-
 NAME = "coverage"
-SIMULATED = "simulations"
+SIMULATED, HANGUL = "simulations", "hangul"
 FILES = {
     "omniglot": ("omniglot_pixels.npz", "omniglot_hog.npz"),
     "definitions": ("definitions_tfidf.npz",),
     "lfw": ("lfw_dlib_pairs.npz",),
 }
-FAMILIES = (SIMULATED, *FILES)
+FAMILIES = (SIMULATED, HANGUL, *FILES)
+WITHOUT_FILES = (SIMULATED, HANGUL)
 RATIOS = (1, 2, 5, 10, 20)
 SIZES = (100, 50)
 SHARES = (0.05,)  # so that twenty times a pilot is no more than the whole set
 PROBES = 10
+# Of the bundled set; the last ratio is nearly all of its 11,172 classes.
+HANGUL_SIZE, HANGUL_RATIOS = 500, (1, 2, 4, 10, 22)
 
 LAWS = ("normal", "uniform")
 # Dimension, variance of points, law of classes, law of points: all of the paper's for d = 5, and
@@ -66,7 +73,7 @@ class Setting:
     world : tuple, optional
         Of `WORLDS`.
     file, mark : str
-        Where a real set is read from, and a mark of what is in there.
+        Where a real set is read from (nowhere: it is bundled), and a mark of what is in there.
     """
 
     family: str
@@ -91,10 +98,10 @@ class Setting:
 def families(names: Sequence[str] | None, data: Path | None) -> list[str]:
     """Return the families to run, in their order; by default all that there are data for."""
     if names is None:
-        return [name for name in FAMILIES if name == SIMULATED or data is not None]
+        return [name for name in FAMILIES if name in WITHOUT_FILES or data is not None]
     for name in names:
         validation.choice(name, "--families", FAMILIES)
-        if name != SIMULATED and data is None:
+        if name not in WITHOUT_FILES and data is None:
             raise ParameterError(f"the family {name} needs a folder with {FILES[name][0]}.")
     if not names:
         raise ParameterError("no family is named; leave --families out for all of them.")
@@ -119,7 +126,8 @@ def settings_of(
     data : path, optional
         Folder of the real sets.
     ratios : sequence of int
-        k / K asked about; of a real set only those that it reaches.
+        k / K asked about; of a real set only those that it reaches. Those of the bundled set, and
+        the size of its pilots, are `HANGUL_RATIOS` and `HANGUL_SIZE`.
     sizes : sequence of int
         Classes of simulated pilots.
     shares : sequence of float
@@ -132,6 +140,9 @@ def settings_of(
             Setting(family, "d={} {} {}/{}".format(*world), size, tuple(ratios), world)
             for world, size in product(worlds, sizes)
         ]
+    if family == HANGUL:
+        mark = digest(_population("").whole)[:8]
+        return [Setting(family, family, HANGUL_SIZE, HANGUL_RATIOS, mark=mark)]
     assert data is not None  # checked with the families
     settings = []
     for file, share in product(FILES[family], shares):
@@ -151,18 +162,21 @@ def inputs(names: Sequence[str], data: Path | None) -> list[Path]:
     return [data / file for name in names if data for file in FILES.get(name, ())]
 
 
-def pilot_and_truth(setting: Setting, repeat: int, seed: int) -> tuple[Pilot, Record]:
-    """Return a random pilot, and what is true at the numbers of classes asked about.
+def pilot_and_truth(
+    setting: Setting, repeat: int, seed: int, metrics: Sequence[Metric] = (ACCURACY,)
+) -> tuple[Pilot, dict[str, Record]]:
+    """Return a random pilot, and what is true of each metric at the numbers of classes asked about.
 
-    Simulated pilots are of fresh classes, so that the truth is the expected accuracy; there also
+    Simulated pilots are of fresh classes, so that the truth is what is expected; there also
     sets of so many classes are drawn, new ones and ones that hold the pilot's. Of a real set, the
     whole is the population.
     """
     pilot_seed = seed_for(seed, NAME, "pilot", setting.key, repeat)
     if setting.world is None:
-        whole = _population(setting.file)
-        return whole.pilot(setting.n_classes, pilot_seed), {
-            "truth": _listed(whole.truth(setting.classes))
+        whole = _curve(setting.file)
+        return _population(setting.file).pilot(setting.n_classes, pilot_seed), {
+            metric.name: {"truth": whole.value(setting.classes, metric).tolist()}
+            for metric in metrics
         }
     rng = np.random.default_rng(pilot_seed)
     largest = setting.classes[-1]
@@ -170,13 +184,21 @@ def pilot_and_truth(setting: Setting, repeat: int, seed: int) -> tuple[Pilot, Re
     # One half of the probes is the pilot's, the other measures the grown sets.
     pilot = _first(grown, setting.n_classes, slice(0, None, 2))
     new = _simulated(setting.world, largest, PROBES, rng).pilot
+    sets = {
+        "new_set": [observe(_first(new, k, slice(None))) for k in setting.classes],
+        "grown_set": [observe(_first(grown, k, slice(1, None, 2))) for k in setting.classes],
+    }
+    truth = _world_truth(setting.world, seed)
     return pilot, {
-        "truth": _listed(_world_truth(setting.world, seed).truth(setting.classes)),
-        "sets": {
-            "new_set": [_measured(_first(new, k, slice(None))) for k in setting.classes],
-            "grown_set": [_measured(_first(grown, k, slice(1, None, 2))) for k in setting.classes],
-        },
-        "set_probes": PROBES,
+        metric.name: {
+            "truth": truth.value(setting.classes, metric).tolist(),
+            "sets": {
+                kind: [float(one.value(one.n_classes, metric)) for one in measured]
+                for kind, measured in sets.items()
+            },
+            "set_probes": PROBES,
+        }
+        for metric in metrics
     }
 
 
@@ -186,18 +208,24 @@ def _first(whole: Pilot, n_classes: int, probes: slice) -> Pilot:
     return cut.keep_probes(np.arange(cut.n_probes)[probes])
 
 
-def _measured(pilot: Pilot) -> float:
-    return float(observe(pilot).accuracy(pilot.n_classes))
+@lru_cache(maxsize=2)
+def _population(path: str) -> Population:
+    """Return a real set; without a path the bundled one."""
+    return Population(load(path) if path else load_hangul())
 
 
 @lru_cache(maxsize=2)
-def _population(path: str) -> Population:
-    return Population(load(path))
+def _curve(path: str) -> Observed:
+    return observe(_population(path).whole)
 
 
 @lru_cache(maxsize=len(WORLDS))
-def _world_truth(world: tuple[int, float, str, str], seed: int) -> simulate.Simulation:
-    return _simulated(world, 2, 1, seed_for(seed, NAME, "truth", *world))
+def _world_truth(world: tuple[int, float, str, str], seed: int) -> Favorability | Observed:
+    """Return the law of a world, or the curve of a large population where none is known."""
+    source = _simulated(world, 2, 1, seed_for(seed, NAME, "truth", *world)).source
+    if isinstance(source, Favorability):
+        return source
+    return observe(source.world.draw(source.rng, source.n_classes, REFERENCE_PROBES))
 
 
 def _simulated(
@@ -213,7 +241,3 @@ def _simulated(
         probes_per_class=probes,
         random_state=random_state,
     )
-
-
-def _listed(values: Floats) -> list[float]:
-    return [float(value) for value in values]

@@ -22,17 +22,20 @@ from numpy.typing import NDArray
 
 from experiments.journal import Record
 from experiments.methods import rounded, stamp
+from experiments.runner import AGAIN
 from headcount.curves.favorability import Favorability
 from headcount.curves.grown import grown_value
 from headcount.curves.observed import observe
 from headcount.errors import HeadcountError, MissingExtraError, listening
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.auto.network import FILE
+from headcount.metrics import ACCURACY, Metric, resolve_metric
 from headcount.pilot.pilot import Pilot
 from headcount.support.grids import observed_or_forecast
 from headcount.uncertainty.backtest import Backtest, backtest
 from headcount.uncertainty.intervals import Uncertainty, assess, plausible_moves
 from headcount.uncertainty.refitted import MODEL, ErrorModel, RefitErrors, refit_errors
+from headcount.uncertainty.resampling import curve_grid
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +62,17 @@ CODE = (
 # -- records ---------------------------------------------------------------------------------------
 
 
-def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: int) -> Record:
+def examined(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    classes: Sequence[int],
+    seed: int,
+    metrics: Sequence[str] = (ACCURACY.name,),
+) -> Record:
     """Forecast and back-test; return the estimates and what is known about their errors.
+
+    The method is fitted once, whatever the number of metrics. A method that gives plausible laws is
+    not back-tested, as its intervals take nothing from that; others are, for each metric.
 
     Parameters
     ----------
@@ -72,47 +84,74 @@ def examined(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed
         Numbers of classes asked about, none below the pilot's own.
     seed : int
         Of the back-test's draws.
+    metrics : sequence of str
+        What is forecast, as `resolve_metric` takes it.
 
     Returns
     -------
     dict
-        ``accuracy`` at each number of classes, on a random set and on a ``grown`` one (None where
-        the method has no law), ``uncertainty`` (`Uncertainty.to_dict`, on a grid
+        ``value`` of the first metric at each number of classes, on a random set and on a ``grown``
+        one (None where the method has no law), ``uncertainty`` (`Uncertainty.to_dict`, on a grid
         of just these), ``refits`` (what the moves in it follow from, which are left out then; None
         where the method gives plausible laws), the ratio ``supported`` by the back-test and
         ``seconds``; or ``refused``, a sentence. ``notes`` has the warnings. What the back-test's
         refits said is kept too
         (``steps``, and ``halves`` at the same numbers of classes), to try other models on.
+        ``others`` has the same of each further metric, by name (`of_metric`).
     """
     start = time.perf_counter()
     with listening() as notes:
-        outcome = _tried(pilot, estimator, classes, seed)
+        outcome = _tried(pilot, estimator, classes, seed, [*map(resolve_metric, metrics)])
     seconds = round(time.perf_counter() - start, 3)
     return outcome | {"notes": sorted(set(notes)), "seconds": seconds}
 
 
-def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: int) -> Record:
+def _tried(
+    pilot: Pilot,
+    estimator: Extrapolator,
+    classes: Sequence[int],
+    seed: int,
+    metrics: Sequence[Metric],
+) -> Record:
+    why, again = "it gave a forecast that is not a number.", False
     try:
         fitted = resolve(estimator).fit(pilot)
-        tested = backtest(pilot, method=estimator, classes=classes, random_state=seed)
-        accuracy = observed_or_forecast(
-            classes, pilot.n_classes, observe(pilot).accuracy, fitted.predict
-        )
-        law = fitted.law(classes)
-        grown = None
-        if isinstance(law, Favorability):
-            grown = grown_value(observe(pilot), law, classes).tolist()
-        uncertainty = at_classes(assess(pilot, tested, fitted), classes)
-        refits = None if fitted.gives_laws else _refits_at(tested, uncertainty)
-    except MissingExtraError as error:
-        return {"refused": str(error), "again": True}
+        records = {metric.name: _of_fit(pilot, fitted, classes, seed, metric) for metric in metrics}
+        is_refused = not all(np.isfinite(record["value"]).all() for record in records.values())
     except HeadcountError as error:
-        return {"refused": str(error)}
-    if not np.isfinite(accuracy).all():
-        return {"refused": "it gave a forecast that is not a number."}
-    record = {
+        is_refused, why, again = True, str(error), isinstance(error, MissingExtraError)
+    if is_refused:
+        records = {metric.name: {"refused": why} for metric in metrics}
+    record = records.pop(metrics[0].name) | {"others": records}
+    return record | {AGAIN: True} if again else record
+
+
+def of_metric(record: Record, metric: str) -> Record:
+    """Return what a record says of a metric: as it is that of the first one."""
+    return record["others"].get(metric, record)
+
+
+def _of_fit(
+    pilot: Pilot, fitted: Extrapolator, classes: Sequence[int], seed: int, metric: Metric
+) -> Record:
+    """Return what one fit says of a metric, and how far that may be off."""
+    observed = observe(pilot)
+    tested = _backtest(pilot, fitted, classes, seed, metric)
+    value = observed_or_forecast(
+        classes,
+        pilot.n_classes,
+        lambda k: observed.value(k, metric),
+        lambda k: fitted.value(k, metric),
+    )
+    law = fitted.law(classes)
+    grown = None
+    if isinstance(law, Favorability):
+        grown = grown_value(observed, law, classes, metric).tolist()
+    uncertainty = at_classes(assess(pilot, tested, fitted), classes)
+    refits = None if fitted.gives_laws else _refits_at(tested, uncertainty)
+    return {
         "classes": [int(k) for k in classes],
-        "accuracy": accuracy.tolist(),
+        "value": value.tolist(),
         "grown": grown,
         "uncertainty": uncertainty.to_dict() | ({} if refits is None else {"moves": None}),
         "refits": refits,
@@ -122,7 +161,24 @@ def _tried(pilot: Pilot, estimator: Extrapolator, classes: Sequence[int], seed: 
         ],
         "halves": [_short(row) for row in tested.halves[:, np.isin(tested.grid, classes)]],
     }
-    return record
+
+
+def _backtest(
+    pilot: Pilot, fitted: Extrapolator, classes: Sequence[int], seed: int, metric: Metric
+) -> Backtest:
+    """Return a back-test, without steps where intervals do not rest on any."""
+    if not fitted.gives_laws:
+        return backtest(pilot, method=fitted, metric=metric, classes=classes, random_state=seed)
+    grid = curve_grid(pilot.n_classes, tuple(classes))
+    return Backtest(
+        n_classes=pilot.n_classes,
+        method=fitted.alias,
+        observed=float(observe(pilot).value(pilot.n_classes, metric)),
+        steps=(),
+        grid=grid,
+        halves=np.empty((0, len(grid))),
+        metric=metric,
+    )
 
 
 def _short(values: Any) -> list[float]:
@@ -163,7 +219,7 @@ def errors_of(record: Record, model: ErrorModel = MODEL) -> Uncertainty:
     kept = record["uncertainty"]
     if record["refits"] is not None:
         half = 0.5 / kept["n_probes"]
-        errors, estimate = refits_of(record), np.array(record["accuracy"])
+        errors, estimate = refits_of(record), np.array(record["value"])
         moves, _ = plausible_moves(estimate, None, errors, half, model)
         kept = kept | {"moves": moves.tolist()}
     return Uncertainty.from_dict(kept)
@@ -200,6 +256,8 @@ class Judged:
         What was forecast, what is so, and the interval.
     sets : dict
         For each kind of interval for one set, whether it held what was measured there.
+    metric : str
+        Of what.
     """
 
     family: str
@@ -211,6 +269,7 @@ class Judged:
     lower: float
     upper: float
     sets: Mapping[str, bool]
+    metric: str = ACCURACY.name
 
 
 def judge(
@@ -228,7 +287,7 @@ def judge(
     ----------
     record : dict
         What `examined` returned, and ``truth`` at the same numbers of classes; where they were
-        drawn also ``sets``, accuracies measured on one set of each size by kind of interval, with
+        drawn also ``sets``, values measured on one set of each size by kind of interval, with
         ``set_probes`` probes a class.
     model : ErrorModel
         What was learned about errors of methods without laws of their own.
@@ -239,19 +298,20 @@ def judge(
     confidence : float
         Nominal share of intervals that hold the truth.
     """
-    uncertainty, k, accuracy = errors_of(record, model), record["classes"], record["accuracy"]
-    lower, upper = uncertainty.band(accuracy, k, confidence)
+    uncertainty, k, value = errors_of(record, model), record["classes"], record["value"]
+    lower, upper = uncertainty.band(value, k, confidence)
     inside = {}
     for kind, measured in record.get("sets", {}).items():
-        estimate = record["grown"] if kind == "grown_set" else accuracy
+        estimate = record["grown"] if kind == "grown_set" else value
         if estimate is None:
             continue
         ends = uncertainty.band(estimate, k, confidence, kind, record["set_probes"])
         inside[kind] = (ends[0] <= measured) & (measured <= ends[1])
     return [
         Judged(
-            family, setting, uncertainty.n_classes, ratio, accuracy[i], record["truth"][i],
+            family, setting, uncertainty.n_classes, ratio, value[i], record["truth"][i],
             float(lower[i]), float(upper[i]), {kind: bool(inside[kind][i]) for kind in inside},
+            uncertainty.metric.name,
         )
         for i, ratio in enumerate(ratios)
     ]  # fmt: skip
@@ -302,7 +362,7 @@ CELL = (
 
 
 def cells(intervals: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Return a row for each family and ratio, then one for each setting and ratio.
+    """Return a row for each family and ratio, then one for each setting and ratio, of one metric.
 
     Those of families have the ``lowest`` coverage of their settings, and what misses its target.
     """
@@ -312,8 +372,10 @@ def cells(intervals: Sequence[Judged]) -> list[dict[str, Any]]:
         place = (interval.family, interval.setting, interval.pilot_classes, interval.ratio)
         singles.setdefault(place, []).append(interval)
         pooled.setdefault((interval.family, interval.ratio), []).append(interval)
+    metric = intervals[0].metric
     rows: list[dict[str, Any]] = [
-        {"family": family, "setting": setting, "pilot_classes": size, "ratio": ratio}
+        {"metric": metric, "family": family, "setting": setting}
+        | {"pilot_classes": size, "ratio": ratio}
         | {"lowest": None, "missed": ""}
         | cell(members)
         for (family, setting, size, ratio), members in singles.items()
@@ -325,7 +387,8 @@ def cells(intervals: Sequence[Judged]) -> list[dict[str, Any]]:
         ]
         summary = cell(members)
         whole.append(
-            {"family": family, "setting": "all", "pilot_classes": None, "ratio": ratio}
+            {"metric": metric, "family": family, "setting": "all"}
+            | {"pilot_classes": None, "ratio": ratio}
             | {"lowest": min(covered), "missed": missed(summary, min(covered))}
             | summary
         )

@@ -181,16 +181,15 @@ def look(place: Place, repeat: int, methods: Sequence[str], seed: int) -> Record
         return record
     result = forecast(pilot, classes=ks, method=AUTO, random_state=pilot_seed)
     record["rmse"][AUTO] = error(result.accuracy(ks))
-    return record | _intervals(whole, result)
+    asked = [ratio * place.k1 for ratio in RATIOS if ratio * place.k1 <= whole.n_classes]
+    return record | limits_and_step(result, asked, whole.truth(asked))
 
 
-def _intervals(whole: Population, result: Forecast) -> Record:
+def limits_and_step(result: Forecast, asked: Sequence[int], truth: Floats) -> Record:
     """Return the limits of a forecast, what is true, and the step at the pilot's size."""
     size = result.observed.n_classes
-    asked = [ratio * size for ratio in RATIOS if ratio * size <= whole.n_classes]
     limits = result.interval(asked)
     assert limits is not None  # the default has them from ten classes on
-    truth = whole.truth(asked)
     measured = float(result.observed.value(size, result.metric))
     low, high = result.interval(size) or (measured, measured)
     error = max((high - low) / (2 * 1.645), 1e-12)
@@ -224,7 +223,7 @@ def _rows(methods: Sequence[str], records: Sequence[Record]) -> list[dict[str, A
                 "to_oracle": rounded(np.sum(errors) / np.sum([rmse[ORACLE] for rmse in answered]))
                 if known
                 else None,
-                **(_shares(records) if name == AUTO else dict.fromkeys(_COLUMNS)),
+                **(shares(records) if name == AUTO else dict.fromkeys(SHARES)),
                 "why_refused": next(
                     (r["refused"][name] for r in records if name in r["refused"]), ""
                 ),
@@ -233,19 +232,19 @@ def _rows(methods: Sequence[str], records: Sequence[Record]) -> list[dict[str, A
     return rows
 
 
-_COLUMNS = (*(f"holds_{ratio}" for ratio in RATIOS), "step_95")
+SHARES = (*(f"holds_{ratio}" for ratio in RATIOS), "step_95")
 
 
-def _shares(records: Sequence[Record]) -> dict[str, float | None]:
+def shares(records: Sequence[Record]) -> dict[str, float | None]:
     """Return how many intervals hold at each ratio, and how large steps at K are."""
-    shares: dict[str, float | None] = {}
+    held: dict[str, float | None] = {}
     for i, ratio in enumerate(RATIOS):
         inside = [
             r["lower"][i] <= r["truth"][i] <= r["upper"][i] for r in records if i < len(r["truth"])
         ]
-        shares[f"holds_{ratio}"] = rounded(np.mean(inside)) if inside else None
+        held[f"holds_{ratio}"] = rounded(np.mean(inside)) if inside else None
     steps = [abs(record["step"]) for record in records]
-    return shares | {"step_95": rounded(np.quantile(steps, TAIL))}
+    return held | {"step_95": rounded(np.quantile(steps, TAIL))}
 
 
 def draw(results: Results) -> Any:

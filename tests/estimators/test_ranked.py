@@ -8,7 +8,7 @@ import pytest
 from headcount import Pilot, forecast, observe
 from headcount.errors import UnsupportedError
 from headcount.estimators import Auto, LogLinear, ProbitNormal
-from headcount.estimators.ranked import Ranked, marked_pilot, other_draws
+from headcount.estimators.ranked import Ranked, marked_pilot
 from headcount.metrics import MRR, resolve_metric
 from headcount.uncertainty.measured import standard_error
 from queries import make_run
@@ -74,7 +74,7 @@ def one_mark_a_query(seed):
 
 @pytest.mark.parametrize("name", ["accuracy", "recall@10", "ndcg@10", "map"])
 def test_plausible_laws_are_as_far_apart_as_queries_make_them(name):
-    """At the pilot's size nearly all of the error is what was measured's."""
+    """At the pilot's size the error is at least that of what was measured, and not much more."""
     metric = resolve_metric(name)
     for run, qrels in (make_run(0, 40, 200), one_mark_a_query(0)):
         size = len(run["q0"])
@@ -82,21 +82,7 @@ def test_plausible_laws_are_as_far_apart_as_queries_make_them(name):
         fitted = Ranked(method=Auto(), metric=metric).fit(pilot)
         measured, _ = standard_error(pilot, observe(pilot), np.array([size]), metric)
         apart = float(fitted.plausible([size], metric).std())
-        assert apart == pytest.approx(float(measured[0]), rel=0.3)
-
-
-def test_what_was_drawn_together_comes_up_together():
-    run, qrels = make_run(0, 30, 60)
-    ranking = Pilot.from_run(run, qrels, n_classes=60).ranking
-    often = other_draws(128, ranking)
-    np.testing.assert_allclose(often.mean(axis=1), 1)
-    assert float(often.var()) == pytest.approx(1, rel=0.1)
-    np.testing.assert_array_equal(other_draws(128, ranking), often)  # for all systems alike
-    pairs = other_draws(128, replace(ranking, owner=np.arange(30) // 2))
-    np.testing.assert_array_equal(pairs[:, ::2], pairs[:, 1::2])
-    unequal = np.arange(1.0, 31) / 465
-    weighted = other_draws(128, replace(ranking, weights=unequal))
-    np.testing.assert_allclose(weighted @ unequal, 1)
+        assert 0.9 < apart / float(measured[0]) < 1.4
 
 
 def test_any_method_with_a_law_will_do():

@@ -93,7 +93,7 @@ def test_errors_are_read_from_records():
     """Log odds, no further out than half a probe; open intervals miss nothing to their side."""
     pilot = simulate.points_around_classes(12, sigma2=0.3, random_state=3).pilot
     record = records.examined(pilot, NoChange(), [12, 24, 60], 0)
-    said = record["accuracy"][0]
+    said = record["value"][0]
     record |= {"truth": [0.7, 0.5, 1e-5], "truth_error": [0.01, 0.02, 0.001]}
     found = calibration_fit.gather([record])
     odds = [np.log(p / (1 - p)) for p in (said, 0.7, 0.5)]
@@ -103,7 +103,7 @@ def test_errors_are_read_from_records():
     assert found.plain[0, 2] == pytest.approx(odds[0] - np.log(1e-5 / (1 - 1e-5)))
     assert found.truth[0, :2] == pytest.approx([0.01 / 0.21, 0.02 / 0.25])
     assert found.reach[0] == pytest.approx(np.log([1, 2, 5]))
-    record["accuracy"] = [0.001, 0.001, 1.0]
+    record["value"] = [0.001, 0.001, 1.0]
     record["truth"] = [0.0001, 0.5, 0.9999]
     low = calibration_fit.gather([record]).plain[0]
     assert low[0] == 0 and low[1] < 0 and low[2] == 0

@@ -13,14 +13,23 @@ from bench_tools import Choosy, lasting
 from experiments import app
 from experiments.coverage import coverage, pilots, records
 from experiments.runner import JOURNAL, Settings
-from headcount import ParameterError, simulate
+from headcount import ParameterError, forecast, simulate
 from headcount.curves.observed import observe
-from headcount.estimators import METHODS, NoChange
+from headcount.datasets import load_hangul
+from headcount.estimators import METHODS, Auto, NoChange
+from headcount.metrics import resolve_metric
 from headcount.uncertainty.refitted import MODEL
 
 WORLDS = [(5, 0.2, "normal", "normal"), (3, 0.2, "normal", "normal")]
 QUICK = NoChange.alias
-TINY = {"ratios": (1, 2, 5), "sizes": (12,), "shares": (0.2,), "worlds": WORLDS}
+TINY = {
+    "names": ["simulations"],
+    "ratios": (1, 2, 5),
+    "sizes": (12,),
+    "shares": (0.2,),
+    "worlds": WORLDS,
+    "metrics": ("accuracy",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +65,7 @@ def test_simulated_pilots_and_sets():
     other, _ = pilots.pilot_and_truth(setting, 1, 0)
     assert (pilot.n_classes, pilot.n_probes) == (12, 120)
     assert np.array_equal(pilot.losses, again.losses) and known == same
+    (known,) = known.values()
     assert not np.array_equal(pilot.losses, other.losses)
     assert (np.bincount(pilot.labels) == 10).all()
     exact = simulate.points_around_classes(2, n_dims=5, sigma2=0.2)
@@ -72,7 +82,8 @@ def test_sets_vary_around_the_truth():
     )
     seen, new, grown = [], [], []
     for repeat in range(30):
-        pilot, known = pilots.pilot_and_truth(setting, repeat, 0)
+        pilot, truths = pilots.pilot_and_truth(setting, repeat, 0)
+        known = truths["accuracy"]
         seen.append(float(observe(pilot).accuracy(20)))
         new.append(known["sets"]["new_set"])
         grown.append(known["sets"]["grown_set"])
@@ -84,6 +95,26 @@ def test_sets_vary_around_the_truth():
     assert together > 0.5 and abs(apart) < 0.45
 
 
+@pytest.mark.parametrize("world", [WORLDS[0], (5, 0.2, "uniform", "normal")], ids=["law", "drawn"])
+def test_sets_vary_around_the_truth_of_every_metric(world):
+    """Exact under a law; where theory has none, observed in a large population."""
+    (setting,) = pilots.settings_of("simulations", None, ratios=(1, 4), sizes=(20,), worlds=[world])
+    wanted = [resolve_metric(name) for name in coverage.METRICS]
+    new = {metric.name: [] for metric in wanted}
+    for repeat in range(30):
+        _, truths = pilots.pilot_and_truth(setting, repeat, 0, wanted)
+        for name, known in truths.items():
+            new[name] += [known["sets"]["new_set"], known["sets"]["grown_set"]]
+    values = []
+    for name, sets in new.items():
+        error = np.std(sets, axis=0, ddof=1) / np.sqrt(30)
+        truth = np.array(truths[name]["truth"])
+        assert (np.abs(np.mean(sets, axis=0) - truth) < 4 * error).all()
+        values.append(truth)
+    accuracy, top, mrr, gain = values
+    assert (accuracy < mrr).all() and (mrr < gain).all() and (gain < top).all()
+
+
 def test_real_pilots_are_drawn_from_the_whole_set(folder):
     (setting,) = pilots.settings_of("lfw", folder, ratios=(1, 20, 21))
     assert (setting.n_classes, setting.ratios, setting.classes) == (12, (1, 20), [12, 240])
@@ -93,7 +124,17 @@ def test_real_pilots_are_drawn_from_the_whole_set(folder):
     whole = load(folder / "lfw_dlib_pairs.npz")
     pilot, known = pilots.pilot_and_truth(setting, 3, 0)
     assert set(pilot.class_names) < set(whole.class_names) and pilot.n_classes == 12
-    assert known == {"truth": pytest.approx(observe(whole).accuracy([12, 240]))}
+    assert known == {"accuracy": {"truth": pytest.approx(observe(whole).accuracy([12, 240]))}}
+
+
+def test_the_bundled_set_needs_no_folder():
+    (setting,) = pilots.settings_of("hangul", None)
+    assert (setting.n_classes, setting.classes[-1]) == (500, 11_000)
+    pilot, known = pilots.pilot_and_truth(setting, 7, 0)
+    syllables = {chr(0xAC00 + place) for place in range(11_172)}
+    assert pilot.n_classes == 500 and set(pilot.class_names) < syllables
+    truth = observe(load_hangul()).accuracy([500, 1000, 2000, 5000, 11_000])
+    assert known == {"accuracy": {"truth": pytest.approx(truth)}}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +144,7 @@ def test_real_pilots_are_drawn_from_the_whole_set(folder):
 def test_families_are_checked(names, said):
     with pytest.raises(ParameterError, match=said):
         pilots.families(names, None)
-    assert pilots.families(None, None) == ["simulations"]
+    assert pilots.families(None, None) == ["simulations", "hangul"]
 
 
 # -- the whole -------------------------------------------------------------------------------------
@@ -149,7 +190,7 @@ def test_a_known_answer_end_to_end(small):
     hits, widths = [], []
     for record in mine:
         known = records.refits_of(record)
-        middle = logit(record["accuracy"][1]) - MODEL.share * known.bias[1]
+        middle = logit(record["value"][1]) - MODEL.share * known.bias[1]
         right = expit(middle)
         reach = MODEL.multiplier(0.9) * known.spread()[1] * right / -np.log1p(-right)
         ends = -np.expm1(np.log1p(-right) * np.exp(reach * np.array([-1, 1])))
@@ -164,8 +205,44 @@ def test_a_known_answer_end_to_end(small):
     assert row["mean_width"] == pytest.approx(np.mean(widths), rel=0.005)
 
 
+@pytest.mark.filterwarnings("ignore::headcount.ExtrapolationWarning")
+def test_metrics_come_from_one_fit_and_are_those_of_a_forecast(tmp_path, monkeypatch):
+    """Intervals of every metric are what `forecast` says, though the method is fitted once."""
+    fitted = []
+    real = Auto.fit
+
+    def fit(self, pilot):
+        fitted.append(pilot)
+        return real(self, pilot)
+
+    settings = Settings(tmp_path, n_jobs=1)
+    names = ["accuracy", "top-5", "mrr", "ndcg@10"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Auto, "fit", fit)
+        found = coverage.coverage(settings, method="auto", repeats=1, **(TINY | {"metrics": names}))
+    assert len(fitted) == len(WORLDS)
+    (setting, _) = pilots.settings_of(
+        "simulations", None, ratios=(1, 2, 5), sizes=(12,), worlds=WORLDS
+    )
+    pilot, truths = pilots.pilot_and_truth(setting, 0, 0, [resolve_metric(n) for n in names])
+    for name in names:
+        made = forecast(pilot, classes=[24, 60], metric=name, method="auto")
+        rows = [
+            row for row in found.rows
+            if (row["metric"], row["setting"]) == (name, setting.name)
+        ]  # fmt: skip
+        assert [row["ratio"] for row in rows] == [1, 2, 5]
+        for row, k, truth in zip(rows, (12, 24, 60), truths[name]["truth"], strict=True):
+            lower, upper = made.interval(k)
+            assert row["mean_width"] == pytest.approx(upper - lower, abs=2e-4)
+            assert row["coverage"] == float(lower <= truth <= upper)
+            assert row["mean_error"] == pytest.approx(made.value(k) - truth, abs=1e-6)
+            assert row["mean_truth"] == pytest.approx(truth, abs=1e-6)
+
+
 def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
     words = ["coverage", folder, "--families", "lfw", "--repeats", 2, "--method", QUICK]
+    words += ["--metrics", "accuracy"]
     words = [str(word) for word in [*words, "--output", tmp_path / "out", "--shares"]]
     assert app.main([*words, "0.1,0.25"]) == 0
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
@@ -183,7 +260,8 @@ def test_sizes_of_real_pilots_may_be_chosen(capsys, folder, tmp_path):
 
 def test_command(capsys, folder, tmp_path):
     words = ["coverage", folder, "--families", "lfw", "--repeats", 1]
-    words += ["--method", QUICK, "--jobs", 1, "--output", tmp_path / "out"]
+    words += ["--method", "probit-normal", "--metrics", "accuracy,hits@5"]
+    words += ["--jobs", 1, "--output", tmp_path / "out"]
     words = [str(word) for word in words]
     assert app.main(words) == 0
     out, err = capsys.readouterr()
@@ -191,13 +269,16 @@ def test_command(capsys, folder, tmp_path):
     found = json.loads((tmp_path / "out" / "coverage.json").read_text())
     assert str(tmp_path) not in json.dumps(found)
     assert found["options"]["families"] == ["lfw"]
+    assert found["options"]["metrics"] == ["accuracy", "top-5"]
     assert found["details"]["settings"][0]["pilot_classes"] == 12
-    lines = [line.split() for line in out.splitlines() if line.strip().startswith("lfw")]
-    assert [line[1] for line in lines] == ["1", "2", "5", "10", "20"]
-    assert [line[3] for line in lines] == [f"{row['coverage']:.4f}" for row in found["rows"][:5]]
+    lines = [line.split() for line in out.splitlines() if " lfw " in line]
+    assert [line[0] for line in lines] == ["accuracy"] * 5 + ["top-5"] * 5
+    assert [line[2] for line in lines] == ["1", "2", "5", "10", "20"] * 2
+    shown = [row for row in found["rows"] if row["setting"] == "all"]
+    assert [line[4] for line in lines] == [f"{row['coverage']:.4f}" for row in shown]
     with open(tmp_path / "out" / "coverage.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["setting"] for row in rows] == ["all"] * 5 + ["lfw_dlib_pairs"] * 5
+    assert [row["setting"] for row in rows] == (["all"] * 5 + ["lfw_dlib_pairs"] * 5) * 2
     drawn = image.imread(tmp_path / "out" / "coverage.png")
     assert drawn.ndim == 3 and drawn.std() > 0.02
     assert app.main(words) == 0
@@ -207,6 +288,7 @@ def test_command(capsys, folder, tmp_path):
 def test_command_tells_what_was_refused(capsys, folder, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, "choosy", Choosy)
     words = ["coverage", str(folder), "--families", "lfw", "--method", "choosy"]
+    words += ["--metrics", "accuracy"]
     words += ["--jobs", "1", "--seed", "1", "--output", str(tmp_path / "out"), "--repeats"]
     assert app.main([*words, "40"]) == 0
     # Class 0 is in a pilot of 12 out of 240 with a chance of one in twenty.

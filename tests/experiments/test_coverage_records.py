@@ -45,7 +45,7 @@ def make_record(z, ratios, error=0.2, bias=0.3, growth=0.5):
     beyond = -np.expm1(-wrong * np.exp(-off * right / wrong))
     return {
         "classes": k.tolist(),
-        "accuracy": expit(middle + np.where(x > 0, bias * x, off)).tolist(),
+        "value": expit(middle + np.where(x > 0, bias * x, off)).tolist(),
         "truth": np.where(x > 0, beyond, right).tolist(),
         "uncertainty": known.to_dict() | {"moves": None},
         "refits": {
@@ -131,7 +131,7 @@ def test_intervals_for_sets_are_judged_by_what_was_measured_there():
     record = make_record(0.5, (1, 2))
     record["uncertainty"] |= {"class_variance": 1e-4, "probe_variance": 1e-4}
     known = records.errors_of(record, NORMAL)
-    lower, upper = known.band(record["accuracy"], [100, 200], 0.9, "new_set", 10)
+    lower, upper = known.band(record["value"], [100, 200], 0.9, "new_set", 10)
     record["sets"] = {
         "new_set": [float(lower[0]) + 1e-9, float(upper[1]) + 1e-9],
         "grown_set": [0.7, 0.7],
@@ -161,7 +161,7 @@ def test_a_record_gives_the_interval_of_the_forecast_itself():
     record = json.loads(json.dumps(record))  # as the journal gives it back
     fit = ProbitNormal().fit(pilot)
     accuracy = [float(observe(pilot).accuracy(12)), *fit.predict(ks[1:])]
-    assert record["accuracy"] == pytest.approx(accuracy, abs=1e-12)
+    assert record["value"] == pytest.approx(accuracy, abs=1e-12)
     tested = backtest(pilot, method="probit-normal", classes=ks, random_state=7)
     whole = assess(pilot, tested, fit).band(accuracy, ks, 0.9)
     kept = records.errors_of(record).band(accuracy, ks, 0.9)
@@ -178,8 +178,8 @@ def test_a_record_gives_the_interval_of_the_forecast_itself():
 def test_a_method_that_refuses_is_told():
     losses = Pilot.from_losses([0, 0, 1] * 10, n_classes=30)
     record = records.examined(losses, METHODS["kde"](), [30, 60], 0)
-    assert "needs scores" in record["refused"] and "accuracy" not in record
-    assert records.examined(losses, NoChange(), [30], 0)["accuracy"] == [2 / 3]
+    assert "needs scores" in record["refused"] and "value" not in record
+    assert records.examined(losses, NoChange(), [30], 0)["value"] == [2 / 3]
     with pytest.raises(DataError, match="refused every pilot: too few"):
         coverage.judged_rows([(None, 0)], [{"refused": "too few"}], MODEL)
 

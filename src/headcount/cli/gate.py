@@ -202,12 +202,12 @@ def _judge(
     baseline: Path | None,
     allow_extrapolation: bool,
 ) -> tuple[Forecast, Decision]:
-    from headcount.metrics import resolve_metric
+    from headcount.metrics import resolve_share
     from headcount.questions.forecast import forecast as make_forecast
     from headcount.questions.gate import Estimate, differences, judge
 
     numbers = numbers_of(options.pop("classes"))
-    rules["metric"] = options["metric"] = resolve_metric(options["metric"])
+    rules["metric"] = options["metric"] = resolve_share(options["metric"])
     pinned = None if baseline is None else _baseline(baseline)
     judge([Estimate(2, 1.0, 1.0)], baseline=pinned, **rules)  # bad rules are refused at once
     data = pilot.load()

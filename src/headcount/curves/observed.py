@@ -138,7 +138,7 @@ class Observed:
             values[i] = average(*rows, self.table.n_rivals, int(flat[i]))
 
         for_each(work, range(flat.size), task="Averaging over sub-tasks")
-        return np.minimum(values, 1.0).reshape(counts.shape)
+        return values.reshape(counts.shape)
 
     def _middle(self, k: Any, average: Average) -> Floats:
         lower, upper = self._both(self.rows, k, average)
@@ -174,7 +174,8 @@ class ObservedGroups(Observed):
             inside = np.minimum(groups, self.n_groups).astype(np.int64)
             return self._evaluate(self.rows[1], inside, ACCURACY.of_losses)
 
-        return of_groups(counts, self.n_classes, self.n_groups, self.share, among)
+        means = of_groups(counts, self.n_classes, self.n_groups, self.share, among)
+        return np.minimum(means, 1.0)
 
     def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
         """Return the value twice: nothing is left open."""
@@ -183,8 +184,8 @@ class ObservedGroups(Observed):
 
 
 def _certain(k: Any, values: Floats, metric: Metric) -> Floats:
-    """Return values without the round-off of weights where they are one whatever was measured."""
-    return np.where(np.asarray(k) <= metric.certain, 1.0, values)
+    """Return values without the round-off of weights: past what there is, or where one is sure."""
+    return np.where(np.asarray(k) <= metric.certain, 1.0, np.minimum(values, metric.range[1]))
 
 
 def _ascending(losses: NDArray[np.int64], weights: Floats) -> LossRows:

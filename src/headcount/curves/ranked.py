@@ -18,8 +18,8 @@ and documents with the same a have the mean of these as a law of their own; from
 done once more (two steps of expectation and maximisation, which keep it near the law of all). Where
 all have the same a, that is the law itself if it agrees with the losses.
 
-Laws as plausible as the forecast one take their losses from other draws of the queries, as losses
-that stay the same would pull all of them to one place.
+Laws as plausible as the forecast one are tilted as that one was, and not by the losses anew: what
+these leave open is what such laws are about.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.special import gammaln
 from scipy.stats import binom
 
@@ -140,8 +139,9 @@ class RankedObserved(Observed):
 
     def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Average of a metric among k of the documents; the middle of its bounds."""
-        each = self.of_queries(k, resolve_metric(metric))
-        lower, upper = (self._mean(k, of_queries) for of_queries in each)
+        measure = resolve_metric(metric)
+        each = self.of_queries(k, measure)
+        lower, upper = (self._mean(k, of_queries, measure) for of_queries in each)
         return lower + (upper - lower) / 2
 
     def bounds(self, k: Any, metric: str | Metric = ACCURACY) -> tuple[Floats, Floats]:
@@ -153,14 +153,14 @@ class RankedObserved(Observed):
         ranking, possible = self.ranking, self.ranking.possible_ties
         if not possible.any():
             lower, upper = self.of_queries(k, metric)
-            return self._mean(k, lower), self._mean(k, upper)
+            return self._mean(k, lower, metric), self._mean(k, upper, metric)
         at_end = np.where(ranking.missing, possible, 0)
         fewest = replace(ranking, losses=ranking.losses - at_end, ties=ranking.ties + at_end)
         open_ended = ranking.missing | ((possible > 0) & (self.tie_rule != "win"))
         upper = self._of_queries(marks_of(fewest, metric, self.tie_rule), k, metric)
         most = replace(ranking, missing=open_ended, ties=np.where(open_ended, 0, ranking.ties))
         lower = self._of_queries(self._worst(most, metric), k, metric)
-        return self._mean(k, lower), self._mean(k, upper)
+        return self._mean(k, lower, metric), self._mean(k, upper, metric)
 
     def of_queries(self, k: Any, metric: Metric) -> tuple[Floats, Floats]:
         """Return what each query adds to the mean, (queries, k), in the worst and best case."""
@@ -169,9 +169,9 @@ class RankedObserved(Observed):
             return upper, upper
         return self._of_queries(self._worst(self.ranking, metric), k, metric), upper
 
-    def _mean(self, k: Any, of_queries: Floats) -> Floats:
+    def _mean(self, k: Any, of_queries: Floats, metric: Metric) -> Floats:
         # Weights sum to one but for round-off.
-        mean: Floats = np.minimum(of_queries.sum(axis=0), 1.0).reshape(np.shape(k))
+        mean: Floats = np.minimum(of_queries.sum(axis=0), metric.range[1]).reshape(np.shape(k))
         return mean
 
     def _worst(self, ranking: Ranking, metric: Metric) -> Marks:
@@ -221,14 +221,16 @@ class RankedLaw:
     def spread(self, metric: Metric) -> Spread:
         """Return how a metric is spread over nodes of p."""
         if metric.name not in self._spread:
-            self._spread[metric.name] = Spread(self.ranking, self.tie_rule, metric, self.law.p)
+            marks = marks_of(self.ranking, metric, self.tie_rule)
+            self._spread[metric.name] = Spread(marks, self.ranking.n_documents, self.law.p, metric)
         return self._spread[metric.name]
 
     def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k documents."""
         counts = class_counts(k)
-        values = self.spread(resolve_metric(metric)).values(counts.ravel(), self.law.weights[None])
-        return np.minimum(values, 1.0).reshape(counts.shape)
+        measure = resolve_metric(metric)
+        values = self.spread(measure).values(counts.ravel(), self.law.weights[None])
+        return np.minimum(values, measure.range[1]).reshape(counts.shape)
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected chance that the best document is relevant."""
@@ -259,46 +261,29 @@ class Spread:
     """How a metric is spread over nodes of p, for any law on them.
 
     Numbers of rivals of different queries are told apart as far as `SIZES` go.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        Where the graded documents are.
-    tie_rule : {"random", "lose", "win"}
-        As in `Pilot`.
-    metric : Metric
-        What is asked for.
-    p : ndarray
-        The nodes.
     """
 
-    def __init__(self, ranking: Ranking, tie_rule: str, metric: Metric, p: Floats) -> None:
-        marks = marks_of(ranking, metric, tie_rule)
-        self.p, self.n_queries = p, ranking.n_queries
+    def __init__(self, marks: Marks, n_documents: int, p: Floats, metric: Metric) -> None:
+        self.p = p
         absent = _few(marks.absent, marks.weight)
         self.groups = [
-            (worth, *_evidence(marks, rows, absent, ranking, p))
+            (worth, *_evidence(marks, rows, absent, n_documents, p))
             for above, rows in _by_value(marks.above)
             for worth in (metric.worth_of_ranks.past(above),)
             if worth is not None
         ]
 
-    def values(self, k: Floats, weights: Floats, of_queries: Floats | None = None) -> Floats:
+    def values(self, k: Floats, weights: Floats, centre: Floats | None = None) -> Floats:
         """Return the metric among k documents (columns) under laws on the nodes (rows).
 
-        Parameters
-        ----------
-        k : ndarray
-            Numbers of documents.
-        weights : ndarray (laws, nodes)
-            The laws.
-        of_queries : ndarray (laws, queries), optional
-            How often each query counts under each law; once by default.
+        With a centre, laws are tilted as that one is.
         """
         total = np.zeros((len(weights), len(k)))
-        often = np.ones((1, self.n_queries)) if of_queries is None else of_queries
         for worth, absent, chances, mass in self.groups:
-            left = masses_left(chances, _counted(mass, often, len(absent)), weights)
+            if centre is None:
+                left = masses_left(chances, mass, weights)
+            else:
+                left = tilted(weights, masses_left(chances, mass, centre[None])[:, 0], centre)
             for missing, of_law in zip(absent.tolist(), left, strict=True):
                 total += of_law @ worth.of_nodes(self.p, np.maximum(k - missing, 0) + 1).T
         return total
@@ -307,12 +292,11 @@ class Spread:
         """Return what remains however many documents there are: what is never beaten."""
         if self.p[0] > 0:
             return 0.0
-        once, remains = np.ones((1, self.n_queries)), 0.0
-        for worth, absent, chances, mass in self.groups:
-            left = masses_left(chances, _counted(mass, once, len(absent)), weights[None])
-            unbeaten = float(worth.of_nodes(np.zeros(1), np.ones(1))[0, 0])
-            remains += unbeaten * float(left[:, 0, 0].sum())
-        return remains
+        return sum(
+            float(masses_left(chances, mass, weights[None])[:, 0, 0].sum())
+            * float(worth.of_nodes(np.zeros(1), np.ones(1))[0, 0])
+            for worth, _, chances, mass in self.groups
+        )
 
 
 def masses_left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
@@ -322,8 +306,8 @@ def masses_left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
     ----------
     chances : ndarray (documents, nodes)
         Of the losses of documents with the same number ahead of them.
-    mass : ndarray (sizes, laws or 1, documents)
-        How much each counts, among those of each number of rivals, and under each law.
+    mass : ndarray (sizes, documents)
+        How much each counts, among those of each number of rivals.
     weights : ndarray (laws, nodes)
         Laws of all documents.
     """
@@ -334,37 +318,36 @@ def masses_left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
     return _left(chances, mass, law)
 
 
+def tilted(weights: Floats, left: Floats, centre: Floats) -> Floats:
+    """Return laws (rows) moved as the centre was, to what is left of it; (sizes, laws, nodes)."""
+    ratio = np.divide(left, centre, out=np.zeros_like(left), where=centre > 0)
+    moved = weights * ratio[:, None]
+    scale = left.sum(axis=1)[:, None] / np.maximum(moved.sum(axis=2), np.finfo(float).tiny)
+    return np.asarray(moved * scale[:, :, None])
+
+
 def _left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
     joint = weights @ chances.T  # (laws, documents)
     inverse = np.divide(1.0, joint, out=np.zeros_like(joint), where=joint > 0)
     left = np.array([weights * ((one * inverse) @ chances) for one in mass])
     # What a law rules out is put where its losses point to.
     for law, document in np.argwhere(joint <= 0):
-        ruled_out = mass[:, law if mass.shape[1] > 1 else 0, document]
-        left[:, law, np.argmax(chances[document])] += ruled_out
+        left[:, law, np.argmax(chances[document])] += mass[:, document]
     return left
 
 
-def _counted(mass: csr_array, of_queries: Floats, n_sizes: int) -> Floats:
-    """Return the mass of documents, (sizes, laws, documents), where queries count so often."""
-    by_law = (mass.T @ of_queries.T).T
-    return np.asarray(by_law.reshape(len(of_queries), n_sizes, -1).transpose(1, 0, 2))
-
-
 def _evidence(
-    marks: Marks, rows: Ints, absent: Ints, ranking: Ranking, p: Floats
-) -> tuple[Ints, Floats, csr_array]:
+    marks: Marks, rows: Ints, absent: Ints, n_documents: int, p: Floats
+) -> tuple[Ints, Floats, Floats]:
     """Return how many are absent, the chances of different losses at each node, and their mass.
 
-    Chances (documents, nodes) are up to a factor; the mass is (queries, numbers absent
-    times documents).
+    Chances (documents, nodes) are up to a factor; the mass is (numbers absent, documents).
     """
-    keys = np.column_stack([marks.losses, ranking.n_documents - marks.absent, marks.missing])[rows]
+    keys = np.column_stack([marks.losses, n_documents - marks.absent, marks.missing])[rows]
     distinct, place = np.unique(keys, axis=0, return_inverse=True)
     sizes, size = np.unique(absent[rows], return_inverse=True)
-    cell = size.ravel() * len(distinct) + place.ravel()
-    shape = (ranking.n_queries, len(sizes) * len(distinct))
-    mass = csr_array((marks.weight[rows], (marks.query[rows], cell)), shape=shape)
+    mass = np.zeros((len(sizes), len(distinct)))
+    np.add.at(mass, (size.ravel(), place.ravel()), marks.weight[rows])
     losses, n, cut = distinct.T[:, :, None].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         lost = np.where(losses > 0, losses * np.log(p), 0.0)

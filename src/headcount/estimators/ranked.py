@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from sklearn.base import clone
 
 from headcount.curves.favorability import Favorability
-from headcount.curves.ranked import RankedLaw, Spread
+from headcount.curves.ranked import RankedLaw, RankedObserved
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
 from headcount.metrics import ACCURACY, Metric
@@ -18,6 +18,8 @@ from headcount.pilot.pilot import Pilot
 from headcount.pilot.ranking import Ranking
 
 Floats = NDArray[np.float64]
+
+TINY = 1e-12
 
 
 class Ranked(Extrapolator):
@@ -28,9 +30,10 @@ class Ranked(Extrapolator):
     the metric is said by `headcount.curves.ranked`. `forecast` puts it around the method that is
     asked for.
 
-    Documents of one query hang together, which the method does not know. So each of its plausible
-    laws meets other queries: those of the pilot, counted as often as by chance they might have come
-    up, and queries that were drawn together alike.
+    Documents of one query hang together, which the method does not know: laws as plausible as its
+    own are moved away from it until they are as far apart at the pilot's own size as the metric
+    there differs from query to query. (Other draws of the queries, with what their losses leave of
+    each law, were tried instead: then too little is left open beyond the pilot.)
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ class Ranked(Extrapolator):
         assert ranking is not None  # else the method itself is fitted
         marked = marked_pilot(ranking, self.metric, pilot)
         with silence():
-            self.method_ = _from_losses(self.method).fit(marked)
+            self.method_ = clone(self.method).fit(marked)
         law: Favorability | None = self.method_.favorability_
         if law is None:
             raise UnsupportedError(
@@ -84,24 +87,35 @@ class Ranked(Extrapolator):
         return self.law_
 
     def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
-        """Return the metric under each of the method's plausible laws, which meet other queries."""
+        """Return the metric under each of the method's plausible laws, moved further away."""
         laws = self.method_.laws_
         if laws is None:
             return None
-        counts = np.asarray(k, dtype=np.float64)
+        shape, ranking, law = np.shape(k), self.law_.ranking, self.law_.law
+        # The pilot's own size first: that is where laws are held against what was measured.
+        counts = np.append(float(ranking.n_documents), np.ravel(k))
+        every = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, self.law_.tie_rule)
+        centre = np.full(len(laws.p), TINY)
+        centre[np.searchsorted(laws.p, law.p)] += law.weights
+        middle = _odds(self.value(counts, metric))
+        moves = _odds(every.spread(metric).values(counts, laws.weights, centre)) - middle
+        apart, error = float(moves[:, 0].std()), self._measured_error(metric)
+        wider = max(1.0, error / apart) if apart > 0 else 1.0
+        return expit(middle + wider * moves)[:, 1:].reshape(-1, *shape)
+
+    def _measured_error(self, metric: Metric) -> float:
+        """Return the standard error of what was measured among all documents, as of log odds."""
         ranking = self.law_.ranking
-        spread = Spread(ranking, self.law_.tie_rule, metric, laws.p)
-        often = other_draws(len(laws.weights), ranking)
-        values = spread.values(counts.ravel(), laws.weights, often)
-        return np.minimum(values, 1.0).reshape(-1, *counts.shape)
+        last = np.array([ranking.n_documents])
+        lower, upper = RankedObserved(ranking, self.law_.tie_rule).of_queries(last, metric)
+        of_queries = (lower + upper) / 2
+        half = 0.5 / ranking.n_queries
+        value = np.clip(float(of_queries.sum()), half, 1 - half)
+        return float(ranking.error_of_mean(of_queries)[0] / (value * (1 - value)))
 
 
-def _from_losses(method: Extrapolator) -> Extrapolator:
-    """Return a method that does not ask for the scores of documents."""
-    copy: Extrapolator = clone(method)
-    if "use_scores" in method.get_params(deep=False):
-        copy.set_params(use_scores=False)
-    return copy
+def _odds(values: Floats) -> Floats:
+    return np.asarray(logit(np.clip(values, TINY, 1 - TINY)))
 
 
 def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
@@ -128,20 +142,3 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
         rivals="independent",
         weights=weights / weights.sum(),
     )
-
-
-def other_draws(n_laws: int, ranking: Ranking) -> Floats:
-    """Return how often each query might have come up, under each law; once on average.
-
-    These are the weights of a Bayesian bootstrap (Rubin 1981) of what was drawn: queries, or the
-    classes of probes. Pilots of the same ones get the same, so that what two systems share cancels
-    where they are compared.
-    """
-    owners, place = np.unique(ranking.owner, return_inverse=True)
-    drawn = _exponential(n_laws, len(owners))[:, place]
-    return np.asarray(drawn / (drawn @ ranking.weights)[:, None])
-
-
-@lru_cache(maxsize=4)
-def _exponential(n_laws: int, n: int) -> Floats:
-    return np.random.default_rng(0).exponential(size=(n_laws, n))

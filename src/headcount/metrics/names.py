@@ -8,17 +8,20 @@ from difflib import get_close_matches
 
 from headcount.errors import ParameterError
 from headcount.metrics.metric import Metric
+from headcount.metrics.ranks import Auc, MeanRank
 from headcount.metrics.reciprocal import Reciprocal, ReciprocalWithin
 from headcount.metrics.retrieval import AveragePrecision, DiscountedGain, Precision, Recall
 from headcount.metrics.top import Top
 
 ACCURACY: Metric = Top(1)
 MRR: Metric = Reciprocal()
+AUC: Metric = Auc()
+MEAN_RANK: Metric = MeanRank()
 
 # A word, and how many of the best count: top-5, top5, hits@10, mrr_at_10, success_1.
 NAME = re.compile(r"([a-z]+(?:[ _-][a-z]+)??)(?:[ _-]?(?:at|cut)(?=[ _-]?\d)|@)?[ _-]?(\d{1,9})?")
 LEAST = re.compile(r"\(rel=(\d{1,9})\)")  # ir_measures: the least grade that is relevant
-CHOICES = "accuracy, top-5, mrr, mrr@10, ndcg@10, recall@10, precision@10, map and the like"
+CHOICES = "accuracy, top-5, mrr, mrr@10, ndcg@10, recall@10, precision@10, map, auc and the like"
 
 
 def _top(m: int | None) -> Metric | None:
@@ -51,6 +54,14 @@ def _reciprocal(m: int | None) -> Metric | None:
     return ReciprocalWithin(m) if m > 1 else _top(m)
 
 
+def _auc(m: int | None) -> Metric | None:
+    return AUC if m is None else None
+
+
+def _mean_rank(m: int | None) -> Metric | None:
+    return MEAN_RANK if m is None else None
+
+
 _WORDS: dict[Callable[[int | None], Metric | None], tuple[str, ...]] = {
     _accuracy: ("accuracy", "acc"),
     _top: ("top", "hit", "hits", "hit_rate", "hr", "success", "rank", "cmc"),
@@ -59,6 +70,8 @@ _WORDS: dict[Callable[[int | None], Metric | None], tuple[str, ...]] = {
     _gain: ("ndcg",),
     _average_precision: ("map", "ap"),
     _reciprocal: ("mrr", "rr", "recip_rank", "reciprocal_rank"),
+    _auc: ("auc", "auroc", "roc_auc"),
+    _mean_rank: ("mean_rank",),
 }
 _FAMILIES = {word: family for family, words in _WORDS.items() for word in words}
 
@@ -89,6 +102,23 @@ def resolve_metric(metric: str | Metric) -> Metric:
     return resolved
 
 
+def resolve_share(metric: str | Metric) -> Metric:
+    """Return the metric of a name, if it is a share from 0 to 1, as errors are known of.
+
+    Examples
+    --------
+    >>> resolve_share("auc")
+    Metric('auc')
+    """
+    resolved = resolve_metric(metric)
+    if resolved.range != Metric.range:
+        raise ParameterError(
+            f"{resolved.name} is no share from 0 to 1, so nothing is known of its errors; ask for "
+            "auc, from which it follows as 1 + (k - 1)(1 - auc), or for Forecast.mean_rank(k)."
+        )
+    return resolved
+
+
 def _read(name: str) -> tuple[str, int | None]:
     """Return the word of a name, and how many of the best count by it."""
     read = NAME.fullmatch(name.strip().lower())
@@ -98,6 +128,8 @@ def _read(name: str) -> tuple[str, int | None]:
 
 
 def _advice(word: str, m: int | None) -> str:
+    if word == "median_rank":
+        return "`headcount observe` shows the median rank, and Forecast.median_rank(k) beyond."
     for close in get_close_matches(word, _FAMILIES, n=1):
         meant = _FAMILIES[close](m) or _FAMILIES[close](10)
         if meant is not None:

@@ -987,9 +987,10 @@ class Pilot:
             )
         )
         n_always = stays.sum() - stays[self.labels]
-        return self.ranked(
-            rank_classes(self.n_classes, lost, tied, n_always, self.labels, self.weights)
+        ranking = rank_classes(
+            self.n_classes, lost, tied, n_always, self.labels, self.weights, self.class_names
         )
+        return self.ranked(ranking)
 
     def ranked(self, ranking: Ranking) -> Pilot:
         """Return the pilot of queries and what stays with them, spoken of as this one."""

@@ -76,6 +76,8 @@ class Ranking:
         What was drawn with the query: itself, or the class that it is a probe of.
     weights : ndarray of float (queries,)
         What each query weighs; they sum to one.
+    names : tuple of str
+        Of owners: owner i is called ``names[i]``. Not written to files.
     """
 
     n_documents: int
@@ -98,6 +100,7 @@ class Ranking:
     n_always: Ints
     owner: Ints
     weights: Floats
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -134,6 +137,14 @@ class Ranking:
         """Return the ranking in a smaller collection, which left so many losses and ties."""
         return replace(self, n_documents=n_documents, losses=losses, ties=ties, missing=missing)
 
+    @property
+    def owners(self) -> Ints:
+        """What was drawn, each once, in the order of names."""
+        owners = np.unique(self.owner)
+        if not self.names:
+            return owners
+        return owners[np.argsort([self.names[owner] for owner in owners], kind="stable")]
+
     def error_of_mean(self, of_queries: Floats) -> Floats:
         """Return the standard error of means, from what each query adds to them (queries, means).
 
@@ -150,6 +161,7 @@ class Ranking:
             field.name: value.tolist() if isinstance(value, np.ndarray) else value
             for field in fields(self)
             for value in (getattr(self, field.name),)
+            if field.name != "names"
         }
 
 
@@ -205,7 +217,12 @@ def rank_documents(
         for name in names
     }
     columns |= dict(zip(SIZES, np.array(sizes, dtype=np.int64).T.copy(), strict=True))
-    return Ranking(n_documents=n_documents, weights=np.full(len(sizes), 1 / len(sizes)), **columns)
+    return Ranking(
+        n_documents=n_documents,
+        weights=np.full(len(sizes), 1 / len(sizes)),
+        names=tuple(sorted(run)),
+        **columns,
+    )
 
 
 def rank_classes(
@@ -215,6 +232,7 @@ def rank_classes(
     n_always: Ints,
     labels: Ints,
     weights: Floats,
+    names: NDArray[Any],
 ) -> Ranking:
     """Return where the true class of each probe is, where some classes are always present.
 
@@ -230,6 +248,8 @@ def rank_classes(
         True class of each probe.
     weights : ndarray
         What each probe weighs.
+    names : ndarray
+        Of the classes.
     """
     n = len(labels)
     nought, one, share = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n)
@@ -254,6 +274,7 @@ def rank_classes(
         n_always=n_always,
         owner=labels,
         weights=weights,
+        names=tuple(map(str, names.tolist())),
     )
 
 

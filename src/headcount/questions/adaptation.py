@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from headcount.curves.curve import FORECAST, OBSERVED
 from headcount.errors import DataError, ParameterError, UnsupportedError, listening
 from headcount.estimators import Extrapolator
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.questions.compare import ONE, gap_between, on_fisher_scale
@@ -402,7 +402,7 @@ def adaptation(
     >>> degree.classes, degree.lower > 0, degree.chance > 0.95
     (200, True, True)
     """
-    measure = resolve_metric(metric)
+    measure = resolve_share(metric)
     ordered = _by_size(pilots)
     largest = max(ordered)
     with listening() as warnings:

@@ -16,7 +16,7 @@ from scipy.special import logit, ndtr, ndtri
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.suited import suited
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.questions.forecast import Forecast, forecast
@@ -399,7 +399,7 @@ def compare(
     >>> comparison.paired, lead.upper < 0, lead.chance < 0.05
     (True, True, True)
     """
-    asked, measure = asked_classes(classes), resolve_metric(metric)
+    asked, measure = asked_classes(classes), resolve_share(metric)
     systems = _as_pilots(pilots)
     forecasts = {
         name: forecast(
@@ -430,7 +430,7 @@ def compare(
 
 
 def are_paired(first: Pilot, second: Pilot) -> bool:
-    """Whether two pilots have the same classes, and as many probes in each.
+    """Whether two pilots have the same classes (or queries), and as many probes in each.
 
     Examples
     --------
@@ -468,8 +468,14 @@ def _as_pilots(pilots: Mapping[str, Any]) -> dict[str, Pilot]:
 def _probes_by_class(pilot: Pilot) -> dict[Any, Any] | None:
     """Return how many probes each class has; None where that, or who beat whom, is not known.
 
-    And its group, where groups were drawn whole.
+    And its group, where groups were drawn whole. Of queries with documents that stay, how many rows
+    each has among how many documents.
     """
+    ranking = pilot.ranking
+    if ranking is not None:
+        rows = np.bincount(ranking.owner[ranking.query]).tolist()
+        owners = ranking.owners.tolist()
+        return {ranking.names[owner]: (rows[owner], pilot.n_classes) for owner in owners}
     if pilot.labels is None or not pilot.knows_rivals:
         return None
     counts = np.bincount(pilot.labels, minlength=pilot.n_classes).tolist()
@@ -511,7 +517,6 @@ def _leave_out(
         shares = any(own == probes[other] for other in probes if other != name)
         if own is None or not shares or half < LEAST_HALF:
             continue
-        order = np.argsort(pilot.class_names, kind="stable")
         last = pilot.n_classes - 1
         first_uncertain = min(metric.certain + 1, last)
         inside = np.unique(np.geomspace(first_uncertain, last, INSIDE).round().astype(np.int64))
@@ -525,7 +530,7 @@ def _leave_out(
                 metric=metric,
                 random_state=random_state,
                 n_jobs=n_jobs,
-                order=pilot.class_names[order],
+                order=np.sort(pilot.class_names),
             ).sizes[0]
         except UnsupportedError as error:
             return {}, (f"Compared as if on other classes: {error}",)

@@ -43,7 +43,7 @@ from headcount.estimators.ranked import Ranked
 from headcount.estimators.registry import METHODS, code_of, describe_method, name_of
 from headcount.estimators.suited import suited
 from headcount.estimators.whole_groups import WholeGroups
-from headcount.metrics import ACCURACY, Metric, Top, resolve_metric
+from headcount.metrics import ACCURACY, MEAN_RANK, Metric, Top, resolve_share
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.losses import LossRows, LossTable
 from headcount.pilot.mixes import check_mix, refuse_small_groups
@@ -106,7 +106,7 @@ def read_forecast(text: str) -> dict[str, Any]:
             "observed": observed,
             "law": _read_law(state, observed),
             "others": _read_others(state.get("others"), observed),
-            "metric": resolve_metric(record.text("metric")),
+            "metric": resolve_share(record.text("metric")),
             "classes": asked_classes(state.items("classes")),
             "n_probes": record.whole("n_probes"),
             "method": record.text("method"),
@@ -360,6 +360,28 @@ class Forecast:
     def top(self, m: int, k: Any) -> Any:
         """Return the chance that the true class is among the best m of k."""
         return self._value(k, Top(m))
+
+    @overload
+    def mean_rank(self, k: int) -> float: ...
+
+    @overload
+    def mean_rank(self, k: Any) -> Floats: ...
+
+    def mean_rank(self, k: Any) -> Any:
+        """Return the expected rank of the true class among k; one where it is always the best."""
+        return self._value(k, MEAN_RANK)
+
+    @overload
+    def median_rank(self, k: int) -> float: ...
+
+    @overload
+    def median_rank(self, k: Any) -> Floats: ...
+
+    def median_rank(self, k: Any) -> Any:
+        """Return the least m for which the true class is among the best m of k half the time."""
+        counts = validation.class_counts(k)
+        ranks = [self._median_rank(int(count)) for count in counts.ravel()]
+        return _plain(np.array(ranks, dtype=np.float64).reshape(counts.shape))
 
     def table(self, k: Any, kind: str = "expected") -> Curve:
         """Return a row for each number of classes: value, limits and region.
@@ -644,6 +666,10 @@ class Forecast:
         )
         return _plain(values)
 
+    def _median_rank(self, k: int) -> int:
+        half = 0.5 - ROUND_OFF
+        return 1 + int(last_where(lambda m: float(self.top(m, k)) < half, 0, k))
+
     def _grown(self, k: Any) -> Floats:
         if isinstance(self.observed, MixedObserved) or isinstance(self.law, MixedLaw):
             raise UnsupportedError(
@@ -806,7 +832,7 @@ def forecast(
     [0.8, 0.6]
     """
     asked = asked_classes(classes)
-    level, measure = confidence_level(confidence), resolve_metric(metric)
+    level, measure = confidence_level(confidence), resolve_share(metric)
     with listening() as warnings, ExitStack() as stack:
         pilot = as_pilot(data, labels)
         if noun is not None or probe_noun is not None:

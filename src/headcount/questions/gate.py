@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.curves.favorability import ROUND_OFF
 from headcount.errors import DataError, ParameterError
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.support.serialise import Record, reading
 from headcount.support.words import counted, percent
 
@@ -79,7 +79,7 @@ class Baseline:
                 method=record.text("method"),
                 n_classes=record.whole("n_classes"),
                 n_probes=record.whole("n_probes"),
-                metric=resolve_metric(record.text("metric")),
+                metric=resolve_share(record.text("metric")),
             )
 
 

@@ -23,7 +23,7 @@ from headcount.errors import (
     silence,
     warn,
 )
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.pilot import Pilot
 from headcount.questions.learning_curve import (
     CurveError,
@@ -277,7 +277,7 @@ def forecast_training(
     """
     asked, sizes = asked_classes(classes), _asked_sizes(training_size)
     level = confidence_level(confidence)
-    trained, measure = _checked_pilots(pilots), resolve_metric(metric)
+    trained, measure = _checked_pilots(pilots), resolve_share(metric)
     with listening() as warnings:
         fits = [each.fits() for each in trained]
         warn_if_far(trained[0].pilot.n_classes, asked[-1])

@@ -17,7 +17,7 @@ from headcount.errors import DataError, ParameterError, silence
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.registry import describe_method, name_of
 from headcount.estimators.suited import suited
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.loading import as_pilot
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
@@ -95,7 +95,7 @@ def read_backtest(record: Record) -> Backtest:
         shared_rivals=record.flag("shared_rivals"),
         notes=record.texts("notes"),
         nouns=Nouns.from_dict(record["nouns"]),
-        metric=resolve_metric(record.text("metric")),
+        metric=resolve_share(record.text("metric")),
     )
 
 
@@ -488,7 +488,7 @@ def backtest(
     """
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
-        measure = resolve_metric(metric)
+        measure = resolve_share(metric)
         estimator = suited(resolve(method, random_state), pilot, measure)
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)

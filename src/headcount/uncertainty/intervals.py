@@ -55,7 +55,7 @@ from scipy.special import logit as log_odds
 from headcount.curves.observed import observe
 from headcount.errors import DataError
 from headcount.estimators import Extrapolator
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.pilot.pilot import Pilot
 from headcount.support import validation
 from headcount.support.grids import MOST_CLASSES, grown_counts
@@ -406,7 +406,7 @@ def read_uncertainty(record: Record) -> Uncertainty:
         freedom=record.number("freedom", least=1),
         shared_rivals=record.flag("shared_rivals"),
         told_apart=record.flag("told_apart"),
-        metric=resolve_metric(record.text("metric")),
+        metric=resolve_share(record.text("metric")),
         n_drawn=record.optional("n_drawn", record.whole),
     )
     size = len(uncertainty.grid)

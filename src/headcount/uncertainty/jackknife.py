@@ -30,10 +30,12 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from headcount.counting import canonical_order
+from headcount.curves.ranked import RankedObserved
 from headcount.curves.whole_groups import refuse_other_metric
 from headcount.errors import UnsupportedError
 from headcount.metrics import ACCURACY, Metric
 from headcount.pilot.pilot import Pilot
+from headcount.pilot.ranking import Ranking
 from headcount.support.grids import class_counts_within
 from headcount.support.workers import for_each
 from headcount.uncertainty import jackknife_kernels as loops
@@ -237,14 +239,26 @@ class GroupJackknife(MetricJackknife):
 def without_each(pilot: Pilot, metric: Metric, k: Ints) -> Floats:
     """Return the observed curve without each class, or whole group, in the order of their names.
 
-    At numbers of classes up to K - 1.
+    At numbers of classes up to K - 1. Of queries with documents that stay, without each query (or
+    all probes of a class).
     """
+    if pilot.ranking is not None:
+        return _without_queries(pilot.ranking, pilot.tie_rule, metric, k)
     if not pilot.whole_groups:
         order = np.argsort(pilot.class_names, kind="stable")
         return MetricJackknife(pilot, metric).without_one(k)[order]
     refuse_other_metric(metric)
     jackknife = GroupJackknife(pilot)
     return jackknife.without_one(np.minimum(jackknife.n_groups_in(k), jackknife.n_classes - 1))
+
+
+def _without_queries(ranking: Ranking, tie_rule: str, metric: Metric, k: Ints) -> Floats:
+    lower, upper = RankedObserved(ranking, tie_rule).of_queries(k, metric)
+    of_queries, owners = (lower + upper) / 2, ranking.owners
+    added = np.array([of_queries[ranking.owner == owner].sum(axis=0) for owner in owners])
+    weight = np.bincount(ranking.owner, ranking.weights)[owners]
+    left: Floats = (of_queries.sum(axis=0) - added) / (1 - weight)[:, None]
+    return left
 
 
 def metric_covariance(pilot: Pilot, k: Any, metric: Metric = ACCURACY) -> Floats:

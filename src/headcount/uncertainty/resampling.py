@@ -126,7 +126,7 @@ class FewerDocuments:
     def __init__(self, pilot: Pilot) -> None:
         assert pilot.ranking is not None
         self.pilot, self.ranking = pilot, pilot.ranking
-        self.owners = np.unique(self.ranking.owner)
+        self.owners = self.ranking.owners
         self.n_sources = len(self.owners)
         counts = np.full(len(self.ranking.query), 1 / len(self.ranking.query))
         self.depth = _depth(self.ranking.losses, counts, self.ranking.missing)

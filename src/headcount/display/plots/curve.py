@@ -26,7 +26,7 @@ from headcount.display.plots.style import (
     metric_axis,
     value_or_loss,
 )
-from headcount.metrics import ACCURACY, Metric, resolve_metric
+from headcount.metrics import ACCURACY, Metric, resolve_share
 from headcount.support.grids import curve_classes
 from headcount.support.words import counted, percent
 
@@ -120,7 +120,7 @@ class CurveDisplay(Display):
         metric : str or Metric
             What to draw: "accuracy", or "top-5" and the like.
         """
-        observed, measure = observe(pilot), resolve_metric(metric)
+        observed, measure = observe(pilot), resolve_share(metric)
         classes = curve_classes(pilot.n_classes, [pilot.n_classes])
         lower, upper = (None, None) if observed.exact else observed.bounds(classes, measure)
         region = np.full(len(classes), OBSERVED)

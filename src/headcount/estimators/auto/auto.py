@@ -133,7 +133,7 @@ class Auto(Extrapolator):
         elif self.evidence_ == "losses" and pilot.has_scores:
             self.note_ = "from losses alone, as `use_scores=False` has it."
             self.remedy_ = "Leave that option out for a more precise forecast."
-        elif self.evidence_ == "losses" and self.use_scores and pilot.rivals == "shared":
+        elif self.evidence_ == "losses" and pilot.rivals == "shared":
             self.note_ = "from losses alone; scores would make the forecast more precise."
             self.remedy_ = "Give scores or embeddings instead of counts if you have them."
 
