@@ -1,4 +1,4 @@
-"""The pictures of the concepts page, drawn from the bundled data, for light and dark pages."""
+"""The pictures of the pages on concepts and metrics, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from headcount.display.plots import BLUE, GREY, ORANGE, BacktestDisplay, CurveDi
 matplotlib.use("agg")
 
 PILOT = 500
+SIZES = (100, 60_000)  # of a sample and of a catalogue
 INK = {"light": "#1c1c1c", "dark": "#d8d8d8"}
 
 
@@ -135,12 +136,49 @@ def backtest(story: Story) -> Any:
     return BacktestDisplay.from_backtest(tested).plot().figure_
 
 
+def sampled(story: Story) -> Any:
+    """Draw recall@10 of two systems whose order among 99 sampled rivals is not that of all."""
+    from matplotlib import pyplot
+
+    figure, ax = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    classes = np.unique(np.geomspace(20, 200_000, 200).astype(int))
+    systems = {"good at every item": (2.6, 0.7), "excellent at some": (3.2, 1.9)}
+    for (name, (mu, tau)), colour in zip(systems.items(), (ORANGE, BLUE), strict=True):
+        law = headcount.simulate.theory.probit_normal_law(mu, tau)
+        ax.plot(classes, law.value(classes, "recall@10"), color=colour, linewidth=2.2, label=name)
+        for k in SIZES:
+            value = float(law.value(k, "recall@10"))
+            ax.plot([k], [value], "o", color=colour)
+            ax.annotate(
+                f"{value:.0%}", (k, value), xytext=(6, 5), textcoords="offset points",
+                color=story.ink, fontsize=9,
+            )  # fmt: skip
+    texts = (("99 sampled rivals", 0.02, "bottom"), ("the whole catalogue", 0.96, "top"))
+    for k, (text, height, end) in zip(SIZES, texts, strict=True):
+        ax.axvline(k, color=GREY, linewidth=0.8, zorder=0)
+        ax.annotate(
+            text, (k, height), xytext=(-5, 0), xycoords=ax.get_xaxis_transform(), va=end,
+            textcoords="offset points", ha="right", rotation=90, color=story.ink, fontsize=9,
+        )  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.04)
+    ax.xaxis.set_major_formatter(lambda k, _: f"{k:,.0f}")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.set_xlabel("items in the catalogue")
+    ax.set_ylabel("recall@10")
+    ax.grid(alpha=0.3, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.24, 0.02))
+    return figure
+
+
 PICTURES: dict[str, Callable[[Story], Any]] = {
     "curve": curve,
     "rivals": rivals,
     "powers": powers,
     "capacity": capacity,
     "backtest": backtest,
+    "sampled": sampled,
 }
 
 

@@ -25,8 +25,8 @@ def observe(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What to show: accuracy, top-5, mrr, mrr@10 and the like.  [default: "
-            "accuracy,top-5,mrr]",
+            help="What to show: accuracy, top-5, mrr, recall@5, ndcg@10, map and the like.  "
+            "[default: accuracy,top-5,mrr]",
             metavar="NAME,...",
         ),
     ] = None,

@@ -194,7 +194,8 @@ MetricName = Annotated[
     typer.Option(
         "--metric",
         help="What to forecast: accuracy, top-5 (true class among the best 5), mrr (one over its "
-        "rank), mrr@10 (nothing past rank 10).",
+        "rank), mrr@10 (nothing past rank 10); of queries with several relevant documents "
+        "recall@5, precision@5, ndcg@10, map.",
     ),
 ]
 Method = Annotated[

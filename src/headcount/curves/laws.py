@@ -37,11 +37,8 @@ class Laws:
 
         Numbers of classes need not be whole, but for metrics other than accuracy are rounded.
         """
-        if metric == ACCURACY:
-            log_u = np.log1p(-np.minimum(self.p, 1 - 1e-16))
-            return np.asarray(self.weights @ np.exp(np.multiply.outer(log_u, k - 1)))
+        counts = k if metric == ACCURACY else np.round(k)
         # What a metric is at the nodes is the same under all laws, and takes nearly all the time.
-        counts = np.round(k)
         return np.minimum(self.weights @ metric.of_nodes(self.p, counts).T, 1.0)
 
 

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CELLS = 4_000_000  # of numbers of classes times nodes that are looked at together
+FEW = 100  # so many terms are summed sooner than an incomplete beta function is found
 
 
 class Top(Metric):
@@ -79,7 +80,14 @@ class Top(Metric):
 
     def of_law(self, law: Nodes, k: Any) -> Floats:
         """Return the chance among k classes under a law of favorability, for any k up to 1e15."""
-        return _mean_over_nodes(law, k, self._accuracy if self.m == 1 else self._within)
+        if not 1 < self.m <= FEW:
+            return _mean_over_nodes(law, k, self._accuracy if self.m == 1 else self._within)
+        rivals = validation.class_counts(k) - 1
+        means = np.empty(rivals.size)
+        worth = np.ones(self.m)
+        binomial.fill_means_of_values(worth, law.p, law.weights, rivals.ravel(), means)
+        certain = rivals < self.m
+        return np.where(certain, 1.0, np.minimum(means, 1.0).reshape(rivals.shape))
 
     def _accuracy(self, law: Nodes, counts: Floats) -> Floats:
         exponent = np.multiply.outer(counts - 1, law.log_u)
@@ -89,16 +97,21 @@ class Top(Metric):
         return np.asarray(np.where(wrong < 0.5, 1 - wrong, right))
 
     def _within(self, law: Nodes, counts: Floats) -> Floats:
+        return np.asarray((self._by_beta(law.p, counts) * law.weights).sum(axis=1))
+
+    def _by_beta(self, p: Floats, counts: Floats) -> Floats:
         # At most m - 1 of k - 1 rivals win: the binomial sum as a beta function of p.
         inside = np.maximum(counts - self.m, 1.0)[:, None]
-        within = (betaincc(self.m, inside, law.p) * law.weights).sum(axis=1)
-        return np.where(counts <= self.m, 1.0, within)
+        certain = (counts <= self.m)[:, None]
+        return np.where(certain, 1.0, np.asarray(betaincc(self.m, inside, p), np.float64))
 
     def of_nodes(self, p: Floats, k: Floats) -> Floats:
         """Return the chance at each p (columns) among k classes (rows)."""
         rivals = np.asarray(k, dtype=np.float64) - 1
         if self.m == 1:
             return np.exp(np.multiply.outer(rivals, np.log1p(-np.minimum(p, 1 - 1e-16))))
+        if self.m > FEW:
+            return self._by_beta(p, rivals + 1)
         chances = np.empty((len(rivals), len(p)))
         binomial.fill_values_at_nodes(np.ones(self.m), p, rivals, chances)
         return np.minimum(chances, 1.0)

@@ -792,8 +792,8 @@ def forecast(
     classes : int or sequence of int
         Numbers of classes asked about.
     metric : str or Metric
-        What to forecast: "accuracy", or "top-5" for the chance that the true class is among the
-        best five, and the like.
+        What to forecast: "accuracy", "top-5" for the chance that the true class is among the best
+        five, "mrr", "recall@5", "precision@5", "ndcg@10", "map" and the like.
     method : str or Extrapolator
         A name that `headcount methods` lists, with options if you like (``"kde:bandwidth=bcv"``),
         or an estimator.

@@ -39,7 +39,7 @@ def run_command(line: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, env=wide, check=True).stdout
 
 
-PAGES = ["quickstart.md", "concepts.md", "mix.md", "own-method.md", "training.md"]
+PAGES = ["quickstart.md", "concepts.md", "metrics.md", "mix.md", "own-method.md", "training.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
