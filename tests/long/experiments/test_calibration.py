@@ -87,4 +87,4 @@ def test_command(capsys, tmp_path):
     assert found["details"]["text"] in out
     assert found["details"]["model"].keys() == asdict(MODEL).keys()
     assert (tmp_path / "calibration.png").stat().st_size > 1000
-    assert (tmp_path / "calibration.csv").read_text().startswith("family,setting,")
+    assert (tmp_path / "calibration.csv").read_text().startswith("metric,family,setting,")
