@@ -222,7 +222,7 @@ def _by_method(estimator: Extrapolator, case: Case) -> Forecast:
     def forecast(ks: NDArray[np.int64], metric: Metric) -> Floats:
         name = "" if case.pilot.ranking is None else metric.name
         if name not in fits:
-            fits[name] = suited(estimator, case.pilot, metric).fit(case.pilot)
+            fits[name] = suited(estimator, case.pilot).fit(case.pilot)
         return fits[name].value(ks, metric)
 
     return forecast

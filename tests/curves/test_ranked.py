@@ -8,7 +8,7 @@ from scipy.stats import binom, hypergeom
 
 from headcount import Favorability, Pilot, observe
 from headcount.curves import ranked
-from headcount.curves.ranked import RankedLaw, marks_of, masses_left
+from headcount.curves.ranked import RankedLaw, marks_of, places_of
 from headcount.metrics import ACCURACY, MRR, Top, resolve_metric
 
 K = 8
@@ -153,6 +153,11 @@ def test_lists_that_end_leave_bounds_that_hold_the_truth():
 # -- under a law ------------------------------------------------------------------------------------
 
 
+def alone(law, ranking):
+    """One law at all places."""
+    return RankedLaw([law], [0], ranking, "random")
+
+
 def by_hand(ranking, metric, p, k):
     """The metric where every rival wins with chance p, document by document."""
     total = 0.0
@@ -171,30 +176,42 @@ def by_hand(ranking, metric, p, k):
 def test_where_all_are_as_good_a_law_gives_the_binomial_mean(name):
     run, qrels = draw(3)
     ranking = Pilot.from_run(run, qrels, n_classes=K, always=["d1"]).ranking
-    law, metric = RankedLaw(Favorability([0.2], [1.0]), ranking, "random"), resolve_metric(name)
+    law, metric = alone(Favorability([0.2], [1.0]), ranking), resolve_metric(name)
     for k in (4, 9, 60):
         assert float(law.value(k, metric)) == pytest.approx(by_hand(ranking, metric, 0.2, k))
 
 
-def test_losses_tell_documents_apart():
-    """Two steps of expectation and maximisation, one document after the other."""
-    law = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    p, losses, n = np.array([0.05, 0.3, 0.7]), np.array([0, 2, 5]), 6
-    chances = p ** losses[:, None] * (1 - p) ** (n - losses[:, None])
-    mass = np.array([[0.1, 0.2, 0.0], [0.0, 0.3, 0.4]])
-    for row, weights in enumerate(law):
-        for _ in range(2):
-            given = chances * weights / (chances @ weights)[:, None]
-            left = mass @ given
-            weights = left.sum(axis=0) / left.sum()
-        np.testing.assert_allclose(masses_left(chances, mass, law)[:, row], left, rtol=1e-12)
-    scaled = chances * np.array([[1e-3], [1.0], [1e5]])  # chances count up to a factor
-    np.testing.assert_allclose(masses_left(scaled, mass, law), masses_left(chances, mass, law))
+def test_each_place_has_a_law_of_its_own():
+    """Documents with so many ahead lose with chances of their own, which is all that differs."""
+    run, qrels = draw(3)
+    ranking = Pilot.from_run(run, qrels, n_classes=K).ranking
+    chances, starts, metric = [0.1, 0.3], np.array([0, 2]), resolve_metric("map")
+    laws = [Favorability([p], [1.0]) for p in chances]
+    total = 0.0
+    for row in range(len(ranking.query)):
+        p = chances[int(ranking.above[row] >= 2)]
+        x = np.arange(20 - ranking.absent[row] + 1)
+        worth = 1 / (1 + ranking.above[row] + x)
+        total += metric.emphasis(ranking)[row] * (binom.pmf(x, len(x) - 1, p) @ worth)
+    law = RankedLaw(laws, starts, ranking, "random")
+    assert float(law.value(20, metric)) == pytest.approx(total / ranking.n_queries)
+    each = [(np.array([p]), np.ones((3, 1))) for p in chances]
+    np.testing.assert_allclose(
+        law.values(np.array([20.0]), metric, each), total / ranking.n_queries
+    )
 
 
-def test_what_a_law_rules_out_is_where_its_losses_point_to():
-    chances, mass = np.array([[1.0, 0.0, 0.1]]), np.array([[0.4]])
-    assert masses_left(chances, mass, np.array([[0.0, 1.0, 0.0]])).tolist() == [[[0.4, 0.0, 0.0]]]
+def test_places_are_twice_as_far_down_and_hold_enough_documents():
+    def starts_of(n_queries, n_relevant):
+        names = [f"d{i}" for i in range(n_relevant)]
+        run = {query: dict.fromkeys(names, 1.0) for query in range(n_queries)}
+        grades = {query: dict.fromkeys(names, 1) for query in run}
+        return places_of(Pilot.from_run(run, grades, n_classes=50).ranking).tolist()
+
+    assert starts_of(30, 12) == [0, 1, 2, 4, 8]
+    assert starts_of(5, 12) == [0, 2, 4, 8]  # two of a query, or more, make ten
+    assert starts_of(2, 12) == [0]
+    assert starts_of(1, 3) == [0]
 
 
 def test_ties_fall_as_negative_hypergeometric_chance_has_it():
@@ -221,9 +238,9 @@ def test_many_numbers_of_rivals_are_taken_together(monkeypatch):
         run[query] |= {d: run[query][d] + 2 for d in names[: query + 1]}
     ranking = Pilot.from_run(run, qrels, n_classes=400).ranking
     base, metric = Favorability(np.geomspace(1e-4, 0.5, 40), np.ones(40)), resolve_metric("map")
-    few = RankedLaw(base, ranking, "random").value([400, 4000], metric)
+    few = alone(base, ranking).value([400, 4000], metric)
     monkeypatch.setattr(ranked, "SIZES", 100)
-    every = RankedLaw(base, ranking, "random").value([400, 4000], metric)
+    every = alone(base, ranking).value([400, 4000], metric)
     np.testing.assert_allclose(few, every, rtol=2e-3)
     assert (few != every).all()
 
@@ -231,14 +248,14 @@ def test_many_numbers_of_rivals_are_taken_together(monkeypatch):
 def test_what_remains_is_what_is_never_beaten():
     run, qrels = draw(0)
     ranking = Pilot.from_run(run, qrels, n_classes=K).ranking
-    law = RankedLaw(Favorability([0.0, 0.1], [0.3, 0.7]), ranking, "random")
+    law = alone(Favorability([0.0, 0.1], [0.3, 0.7]), ranking)
     for metric in (ACCURACY, MRR, Top(3), resolve_metric("ndcg@5"), resolve_metric("recall@3")):
         assert law.limit(metric) == pytest.approx(float(law.value(10**12, metric)), abs=1e-9)
         assert 0 < law.limit(metric) < 1
     assert law.asymptote == law.limit(ACCURACY)
     target = float(law.value(50, MRR))
     assert law.capacity(target, MRR) == 50
-    assert RankedLaw(Favorability([0.1], [1.0]), ranking, "random").limit(MRR) == 0
+    assert alone(Favorability([0.1], [1.0]), ranking).limit(MRR) == 0
     assert float(law.top(3, 9)) == float(law.value(9, Top(3)))
     assert float(law.accuracy(9)) == float(law.value(9))
     assert "4 queries" in repr(law)

@@ -46,18 +46,22 @@ def _each_its_own(ranking):
     return replace(ranking, owner=np.arange(ranking.n_queries))
 
 
-def test_each_document_that_counts_is_a_probe():
+def test_each_document_is_a_probe_at_its_place():
     run, qrels = make_run(0, 40, 100)
     qrels["q0"]["r0"] = 0  # so q0 has a rival more
     pilot = Pilot.from_run(run, qrels, n_classes=100)
-    every = marked_pilot(pilot.ranking, resolve_metric("recall@10"), pilot)
-    assert every.n_probes == 199 and every.n_classes == 96  # five stay, and the marked one is in
-    by_query = np.bincount(every.labels, every.weights)
-    np.testing.assert_allclose(by_query, 1 / 40)
-    best = marked_pilot(pilot.ranking, MRR, pilot)
-    assert best.n_probes == 40
-    same = pilot.ranking.n_rivals[pilot.ranking.first > 0] == 95
+    ranking = pilot.ranking
+    best = marked_pilot(ranking, ranking.above == 0, pilot)
+    assert best.n_probes == 40 and best.n_classes == 96  # five stay, and the marked one is in
+    np.testing.assert_allclose(best.weights, 1 / 40)
+    same = ranking.n_rivals[ranking.above == 0] == 95
     np.testing.assert_array_equal(best.losses[same], pilot.losses[same])
+    later = marked_pilot(ranking, ranking.above >= 2, pilot)
+    assert later.n_probes == 2 + 39 * 3
+    fitted = Ranked(method=ProbitNormal()).fit(pilot)
+    assert len(fitted.methods_) == len(fitted.law().starts) == 4
+    alone = ProbitNormal().fit(marked_pilot(ranking, ranking.above == 1, pilot))
+    np.testing.assert_allclose(fitted.law().laws[1].accuracy(300), alone.predict(300))
 
 
 def one_mark_a_query(seed):
@@ -79,7 +83,7 @@ def test_plausible_laws_are_as_far_apart_as_queries_make_them(name):
     for run, qrels in (make_run(0, 40, 200), one_mark_a_query(0)):
         size = len(run["q0"])
         pilot = Pilot.from_run(run, qrels, n_classes=size)
-        fitted = Ranked(method=Auto(), metric=metric).fit(pilot)
+        fitted = Ranked(method=Auto()).fit(pilot)
         measured, _ = standard_error(pilot, observe(pilot), np.array([size]), metric)
         apart = float(fitted.plausible([size], metric).std())
         assert 0.9 < apart / float(measured[0]) < 1.4
@@ -101,5 +105,5 @@ def test_a_method_without_a_law_is_refused():
     run, qrels = make_run(2, 20, 100)
     pilot = Pilot.from_run(run, qrels, n_classes=100)
     with pytest.raises(UnsupportedError, match="log-linear gives no law of favorability, which"):
-        Ranked(method=LogLinear(), metric=MRR).fit(pilot)
-    assert Ranked(method=ProbitNormal(), metric=MRR).fit(pilot).plausible([300], MRR) is None
+        Ranked(method=LogLinear()).fit(pilot)
+    assert Ranked(method=ProbitNormal()).fit(pilot).plausible([300], MRR) is None

@@ -10,7 +10,6 @@ from headcount.errors import DataError, UnsupportedError
 from headcount.estimators import Auto, NoChange, ProbitNormal
 from headcount.estimators.suited import suited
 from headcount.estimators.whole_groups import WholeGroups
-from headcount.metrics import ACCURACY
 from headcount.questions.compare import are_paired
 from headcount.simulate import Population, near_duplicates
 from headcount.uncertainty.resampling import refits, sampler_for
@@ -119,9 +118,9 @@ def test_systems_are_paired_by_their_groups(pilot):
 
 def test_methods_are_wrapped_only_where_groups_were_drawn(pilot):
     method = NoChange()
-    assert suited(method, pilot.with_groups(None), ACCURACY) is method
-    assert isinstance(suited(method, pilot, ACCURACY), WholeGroups)
-    found = refits(pilot, suited(method, pilot, ACCURACY), [(40, 2)], [80])
+    assert suited(method, pilot.with_groups(None)) is method
+    assert isinstance(suited(method, pilot), WholeGroups)
+    found = refits(pilot, suited(method, pilot), [(40, 2)], [80])
     assert found.shared_rivals and found.sizes[0].n_failed == 0
 
 

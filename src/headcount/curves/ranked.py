@@ -8,31 +8,21 @@ metric is the mean over queries of
 
 Up to the pilot's size X is hypergeometric. Beyond it is Binomial(k - G - A, 1 - U).
 
-**Under a law.** U and a hang together: what stands behind many relevant documents is likely to
-stand behind more rivals, too. So U has, for each document, the law that its own losses leave of the
-law of all,
-
-.. math:: f(u \mid l_i) \propto f(u) \, (1 - u)^{l_i} u^{n_i - l_i},
-
-and documents with the same a have the mean of these as a law of their own; from that the same is
-done once more (two steps of expectation and maximisation, which keep it near the law of all). Where
-all have the same a, that is the law itself if it agrees with the losses.
-
-Laws as plausible as the forecast one are tilted as that one was, and not by the losses anew: what
-these leave open is what such laws are about.
+**Under laws.** U and a hang together: what stands behind many relevant documents is likely to
+stand behind more rivals, too. So U has a law for each *place*, a number a of others ahead; places
+that few documents take share one with their neighbours (`places_of`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
-from scipy.stats import binom
 
 from headcount.curves.favorability import Favorability, capacity_of
 from headcount.curves.observed import Observed
@@ -42,12 +32,13 @@ from headcount.pilot.losses import FEW_ROWS
 from headcount.pilot.ranking import Ranking
 from headcount.support.grids import class_counts_within
 from headcount.support.validation import class_counts
+from headcount.support.words import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-STEPS = 2  # of expectation and maximisation, from the law of all documents
+FEWEST = 10  # documents at a place that has a law of its own
 SIZES = 8  # different numbers of rivals that a forecast tells apart
 
 
@@ -57,6 +48,8 @@ class Marks:
 
     Attributes
     ----------
+    row : ndarray of int
+        Which row of the ranking.
     query, above, absent, losses : ndarray of int
         As in `Ranking`, once ties are settled.
     missing : ndarray of bool
@@ -65,6 +58,7 @@ class Marks:
         In the mean over queries.
     """
 
+    row: Ints
     query: Ints
     above: Ints
     absent: Ints
@@ -105,6 +99,7 @@ def marks_of(ranking: Ranking, metric: Metric, tie_rule: str) -> Marks:
         - _log_binomial(both, x)
     )
     return Marks(
+        row,
         ranking.query[row],
         above[row] + z,
         ranking.absent[row],
@@ -201,36 +196,70 @@ class RankedObserved(Observed):
         return total
 
 
+def places_of(ranking: Ranking) -> Ints:
+    """Return the least number of others ahead at each place that has a law of its own.
+
+    Twice as many from place to place at the least, and `FEWEST` documents take it.
+
+    Examples
+    --------
+    >>> from headcount import Pilot
+    >>> names = [f"d{i}" for i in range(5)]
+    >>> run = {query: dict.fromkeys([*names, "x"], 1.0) for query in range(20)}
+    >>> pilot = Pilot.from_run(run, {q: dict.fromkeys(names, 1) for q in run}, n_classes=9)
+    >>> places_of(pilot.ranking).tolist()
+    [0, 1, 2, 4]
+    """
+    above = np.sort(ranking.above)
+    starts, first, start = [0], 0, 1
+    while start <= above[-1]:
+        reached = int(np.searchsorted(above, start))
+        if min(reached - first, len(above) - reached) >= FEWEST:
+            starts, first = [*starts, start], reached
+        start *= 2
+    return np.array(starts)
+
+
 class RankedLaw:
-    """What a law of favorability says of queries with several graded documents.
+    """What laws of favorability say of queries with several graded documents.
 
     Parameters
     ----------
-    law : Favorability
-        Of all documents that count.
+    laws : sequence of Favorability
+        One for each place.
+    starts : ndarray of int
+        Least number of others ahead at each place, ascending from nought.
     ranking : Ranking
-        Where they are.
+        Where the documents are.
     tie_rule : {"random", "lose", "win"}
         As in `Pilot`.
     """
 
-    def __init__(self, law: Favorability, ranking: Ranking, tie_rule: str) -> None:
-        self.law, self.ranking, self.tie_rule = law, ranking, tie_rule
-        self._spread: dict[str, Spread] = {}
-
-    def spread(self, metric: Metric) -> Spread:
-        """Return how a metric is spread over nodes of p."""
-        if metric.name not in self._spread:
-            marks = marks_of(self.ranking, metric, self.tie_rule)
-            self._spread[metric.name] = Spread(marks, self.ranking.n_documents, self.law.p, metric)
-        return self._spread[metric.name]
+    def __init__(
+        self, laws: Sequence[Favorability], starts: Ints, ranking: Ranking, tie_rule: str
+    ) -> None:
+        self.laws, self.starts = tuple(laws), np.asarray(starts, dtype=np.int64)
+        self.ranking, self.tie_rule = ranking, tie_rule
+        self._parts: dict[str, list[Part]] = {}
 
     def value(self, k: Any, metric: str | Metric = ACCURACY) -> Floats:
         """Return what is expected of a metric among k documents."""
-        counts = class_counts(k)
-        measure = resolve_metric(metric)
-        values = self.spread(measure).values(counts.ravel(), self.law.weights[None])
+        counts, measure = class_counts(k), resolve_metric(metric)
+        each = [(law.p, law.weights[None]) for law in self.laws]
+        values = self.values(counts.ravel(), measure, each)
         return np.minimum(values, measure.range[1]).reshape(counts.shape)
+
+    def values(self, k: Floats, metric: Metric, each: Sequence[tuple[Floats, Floats]]) -> Floats:
+        """Return a metric among k documents (columns) under several sets of laws (rows).
+
+        `each` has, for each place, nodes of p, and the weights of the laws on them (laws, nodes).
+        """
+        total = np.zeros((len(each[0][1]), len(k)))
+        for part in self._parts_of(metric):
+            p, weights = each[part.place]
+            met = np.maximum(k - part.absent, 0) + 1
+            total += part.weight * (weights @ part.worth.of_nodes(p, met).T)
+        return total
 
     def accuracy(self, k: Any) -> Floats:
         """Return the expected chance that the best document is relevant."""
@@ -247,114 +276,43 @@ class RankedLaw:
 
     def limit(self, metric: Metric) -> float:
         """Return what remains of a metric however many documents there are."""
-        return self.spread(metric).limit(self.law.weights)
+        return sum(
+            part.weight * part.worth.limit(self.laws[part.place]) for part in self._parts_of(metric)
+        )
 
     def capacity(self, target: float, metric: Metric = ACCURACY) -> int | float:
         """Largest number of documents at which a metric is still at least `target`."""
         return capacity_of(lambda k: float(self.value(k, metric)), self.limit(metric), target)
 
+    def _parts_of(self, metric: Metric) -> list[Part]:
+        if metric.name not in self._parts:
+            self._parts[metric.name] = list(self._make_parts(metric))
+        return self._parts[metric.name]
+
+    def _make_parts(self, metric: Metric) -> Iterator[Part]:
+        marks = marks_of(self.ranking, metric, self.tie_rule)
+        absent, size = _few(marks.absent, marks.weight), self.ranking.n_documents + 1
+        place = np.searchsorted(self.starts, self.ranking.above, side="right")[marks.row] - 1
+        for pair, rows in _by_value((marks.above * len(self.laws) + place) * size + absent):
+            ahead, missing = divmod(pair, size)
+            above, at = divmod(ahead, len(self.laws))
+            worth = metric.worth_of_ranks.past(above)
+            if worth is not None:
+                yield Part(at, missing, worth, float(marks.weight[rows].sum()))
+
     def __repr__(self) -> str:
-        return f"RankedLaw({len(self.law.p):,} nodes, {self.ranking.n_queries:,} queries)"
+        places = counted(len(self.laws), "place")
+        return f"RankedLaw({places}, {self.ranking.n_queries:,} queries)"
 
 
-class Spread:
-    """How a metric is spread over nodes of p, for any law on them.
+@dataclass(frozen=True)
+class Part:
+    """Documents that count alike: their place, what is no rival, what a rank is worth, weight."""
 
-    Numbers of rivals of different queries are told apart as far as `SIZES` go.
-    """
-
-    def __init__(self, marks: Marks, n_documents: int, p: Floats, metric: Metric) -> None:
-        self.p = p
-        absent = _few(marks.absent, marks.weight)
-        self.groups = [
-            (worth, *_evidence(marks, rows, absent, n_documents, p))
-            for above, rows in _by_value(marks.above)
-            for worth in (metric.worth_of_ranks.past(above),)
-            if worth is not None
-        ]
-
-    def values(self, k: Floats, weights: Floats, centre: Floats | None = None) -> Floats:
-        """Return the metric among k documents (columns) under laws on the nodes (rows).
-
-        With a centre, laws are tilted as that one is.
-        """
-        total = np.zeros((len(weights), len(k)))
-        for worth, absent, chances, mass in self.groups:
-            if centre is None:
-                left = masses_left(chances, mass, weights)
-            else:
-                left = tilted(weights, masses_left(chances, mass, centre[None])[:, 0], centre)
-            for missing, of_law in zip(absent.tolist(), left, strict=True):
-                total += of_law @ worth.of_nodes(self.p, np.maximum(k - missing, 0) + 1).T
-        return total
-
-    def limit(self, weights: Floats) -> float:
-        """Return what remains however many documents there are: what is never beaten."""
-        if self.p[0] > 0:
-            return 0.0
-        return sum(
-            float(masses_left(chances, mass, weights[None])[:, 0, 0].sum())
-            * float(worth.of_nodes(np.zeros(1), np.ones(1))[0, 0])
-            for worth, _, chances, mass in self.groups
-        )
-
-
-def masses_left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
-    """Return the mass on each node that losses leave of laws, (sizes, laws, nodes).
-
-    Parameters
-    ----------
-    chances : ndarray (documents, nodes)
-        Of the losses of documents with the same number ahead of them.
-    mass : ndarray (sizes, documents)
-        How much each counts, among those of each number of rivals.
-    weights : ndarray (laws, nodes)
-        Laws of all documents.
-    """
-    together, law = mass.sum(axis=0)[None], weights
-    for _ in range(STEPS - 1):
-        law = _left(chances, together, law)[0]
-        law = law / law.sum(axis=1, keepdims=True)
-    return _left(chances, mass, law)
-
-
-def tilted(weights: Floats, left: Floats, centre: Floats) -> Floats:
-    """Return laws (rows) moved as the centre was, to what is left of it; (sizes, laws, nodes)."""
-    ratio = np.divide(left, centre, out=np.zeros_like(left), where=centre > 0)
-    moved = weights * ratio[:, None]
-    scale = left.sum(axis=1)[:, None] / np.maximum(moved.sum(axis=2), np.finfo(float).tiny)
-    return np.asarray(moved * scale[:, :, None])
-
-
-def _left(chances: Floats, mass: Floats, weights: Floats) -> Floats:
-    joint = weights @ chances.T  # (laws, documents)
-    inverse = np.divide(1.0, joint, out=np.zeros_like(joint), where=joint > 0)
-    left = np.array([weights * ((one * inverse) @ chances) for one in mass])
-    # What a law rules out is put where its losses point to.
-    for law, document in np.argwhere(joint <= 0):
-        left[:, law, np.argmax(chances[document])] += mass[:, document]
-    return left
-
-
-def _evidence(
-    marks: Marks, rows: Ints, absent: Ints, n_documents: int, p: Floats
-) -> tuple[Ints, Floats, Floats]:
-    """Return how many are absent, the chances of different losses at each node, and their mass.
-
-    Chances (documents, nodes) are up to a factor; the mass is (numbers absent, documents).
-    """
-    keys = np.column_stack([marks.losses, n_documents - marks.absent, marks.missing])[rows]
-    distinct, place = np.unique(keys, axis=0, return_inverse=True)
-    sizes, size = np.unique(absent[rows], return_inverse=True)
-    mass = np.zeros((len(sizes), len(distinct)))
-    np.add.at(mass, (size.ravel(), place.ravel()), marks.weight[rows])
-    losses, n, cut = distinct.T[:, :, None].astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lost = np.where(losses > 0, losses * np.log(p), 0.0)
-        won = np.where(n > losses, (n - losses) * np.log1p(-p), 0.0)
-        log_chance = np.where(cut > 0, binom.logsf(losses - 1, n, p), lost + won)
-    most = log_chance.max(axis=1, keepdims=True)
-    return sizes, np.exp(log_chance - np.where(np.isfinite(most), most, 0.0)), mass
+    place: int
+    absent: int
+    worth: Metric
+    weight: float
 
 
 def _by_value(values: Ints) -> Iterator[tuple[int, Ints]]:

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 
 from headcount.curves.favorability import Favorability
-from headcount.curves.ranked import RankedLaw, RankedObserved
+from headcount.curves.ranked import RankedLaw, RankedObserved, places_of
 from headcount.errors import UnsupportedError, silence
 from headcount.estimators.base import Extrapolator
 from headcount.metrics import ACCURACY, Metric
@@ -18,40 +18,38 @@ from headcount.pilot.pilot import Pilot
 from headcount.pilot.ranking import Ranking
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 TINY = 1e-12
 
 
 class Ranked(Extrapolator):
-    """Another method, which learns from every graded document that counts in a metric.
+    """Another method, which learns from every graded document, place by place.
 
-    Each such document is a probe, weighted as in the metric. Queries differ in how many rivals they
-    have; of those with more, random ones are left out, so that all have as many. What follows for
-    the metric is said by `headcount.curves.ranked`. `forecast` puts it around the method that is
-    asked for.
+    A document is a probe, and those with as many others ahead of them for good make a pilot of
+    their own (`headcount.curves.ranked.places_of`): each has its own law, from which all metrics
+    follow. Queries differ in how many rivals they have; of those with more, random ones are left
+    out, so that all have as many. `forecast` puts it around the method that is asked for.
 
-    Documents of one query hang together, which the method does not know: laws as plausible as its
-    own are moved away from it until they are as far apart at the pilot's own size as the metric
-    there differs from query to query. (Other draws of the queries, with what their losses leave of
-    each law, were tried instead: then too little is left open beyond the pilot.)
+    Laws as plausible as the forecast ones err alike at all places. They are moved away from these
+    until they are as far apart at the pilot's own size as the metric there differs from query to
+    query, if they are not.
 
     Parameters
     ----------
     method : Extrapolator
         Any method that needs only losses and gives a law.
-    metric : Metric
-        What is forecast.
 
     Attributes
     ----------
-    method_ : Extrapolator
-        The method, fitted to the documents.
+    methods_ : list of Extrapolator
+        The method, fitted to the documents at each place.
     """
 
     alias: ClassVar[str] = "ranked"
 
-    def __init__(self, *, method: Extrapolator, metric: Metric) -> None:
-        self.method, self.metric = method, metric
+    def __init__(self, *, method: Extrapolator) -> None:
+        self.method = method
         self.alias = method.alias  # type: ignore[misc]
         self.needs = method.needs  # type: ignore[misc]
         self.gives_laws = method.gives_laws  # type: ignore[misc]
@@ -61,18 +59,23 @@ class Ranked(Extrapolator):
     def _estimate(self, pilot: Pilot) -> Favorability:
         ranking = pilot.ranking
         assert ranking is not None  # else the method itself is fitted
-        marked = marked_pilot(ranking, self.metric, pilot)
+        starts = places_of(ranking)
+        place = np.searchsorted(starts, ranking.above, side="right") - 1
         with silence():
-            self.method_ = clone(self.method).fit(marked)
-        law: Favorability | None = self.method_.favorability_
-        if law is None:
+            self.methods_ = [
+                clone(self.method).fit(marked_pilot(ranking, place == at, pilot))
+                for at in range(len(starts))
+            ]
+        fitted = [method.favorability_ for method in self.methods_]
+        laws: list[Favorability] = [law for law in fitted if law is not None]
+        if len(laws) < len(fitted):
             raise UnsupportedError(
                 f"method {self.method.alias} gives no law of favorability, which queries with "
                 "several relevant documents need; choose another, such as auto or probit-normal."
             )
-        self.note_, self.remedy_ = self.method_.note_, self.method_.remedy_
-        self.law_ = RankedLaw(law, ranking, pilot.tie_rule)
-        return law
+        self.note_, self.remedy_ = self.methods_[0].note_, self.methods_[0].remedy_
+        self.law_ = RankedLaw(laws, starts, ranking, pilot.tie_rule)
+        return laws[0]
 
     def predict(self, k: Any) -> Floats:
         """Return the expected chance that the best document is relevant."""
@@ -83,25 +86,21 @@ class Ranked(Extrapolator):
         return self.law_.value(k, metric)
 
     def law(self, classes: Any = ()) -> RankedLaw:
-        """Return what the fitted law says of the queries."""
+        """Return what the fitted laws say of the queries."""
         return self.law_
 
     def plausible(self, k: Any, metric: Metric = ACCURACY) -> Floats | None:
         """Return the metric under each of the method's plausible laws, moved further away."""
-        laws = self.method_.laws_
-        if laws is None:
+        each = [fitted.laws_ for fitted in self.methods_]
+        if any(laws is None for laws in each):
             return None
-        shape, ranking, law = np.shape(k), self.law_.ranking, self.law_.law
         # The pilot's own size first: that is where laws are held against what was measured.
-        counts = np.append(float(ranking.n_documents), np.ravel(k))
-        every = RankedLaw(Favorability(laws.p, laws.weights[0] + TINY), ranking, self.law_.tie_rule)
-        centre = np.full(len(laws.p), TINY)
-        centre[np.searchsorted(laws.p, law.p)] += law.weights
+        counts = np.append(float(self.law_.ranking.n_documents), np.ravel(k))
         middle = _odds(self.value(counts, metric))
-        moves = _odds(every.spread(metric).values(counts, laws.weights, centre)) - middle
+        moves = _odds(self.law_.values(counts, metric, [(x.p, x.weights) for x in each])) - middle
         apart, error = float(moves[:, 0].std()), self._measured_error(metric)
         wider = max(1.0, error / apart) if apart > 0 else 1.0
-        return expit(middle + wider * moves)[:, 1:].reshape(-1, *shape)
+        return expit(middle + wider * moves)[:, 1:].reshape(-1, *np.shape(k))
 
     def _measured_error(self, metric: Metric) -> float:
         """Return the standard error of what was measured among all documents, as of log odds."""
@@ -118,10 +117,9 @@ def _odds(values: Floats) -> Floats:
     return np.asarray(logit(np.clip(values, TINY, 1 - TINY)))
 
 
-def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
-    """Return the pilot in which each document that counts is a probe, with as many rivals each."""
-    emphasis = metric.emphasis(ranking)
-    rows = np.flatnonzero(emphasis > 0)
+def marked_pilot(ranking: Ranking, chosen: Bools, pilot: Pilot) -> Pilot:
+    """Return the pilot in which each of these documents is a probe, with as many rivals each."""
+    rows = np.flatnonzero(chosen)
     n_rivals = ranking.n_rivals[rows]
     fewest = int(n_rivals.min())
     rng = np.random.default_rng(0)
@@ -129,7 +127,7 @@ def marked_pilot(ranking: Ranking, metric: Metric, pilot: Pilot) -> Pilot:
     fewer = rng.hypergeometric(losses, n_rivals - losses, fewest)
     tied = rng.hypergeometric(ties, n_rivals - losses - ties, fewest - fewer)
     owners, labels = np.unique(ranking.owner[ranking.query[rows]], return_inverse=True)
-    weights = emphasis[rows] * ranking.weights[ranking.query[rows]]
+    weights = ranking.weights[ranking.query[rows]]
     return Pilot(
         fewer.astype(np.int64),
         tied.astype(np.int64),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from headcount.estimators.base import Extrapolator
 from headcount.estimators.ranked import Ranked
 from headcount.estimators.whole_groups import WholeGroups
-from headcount.metrics import Metric
 from headcount.pilot.pilot import Pilot
 
 
-def suited(method: Extrapolator, pilot: Pilot, metric: Metric) -> Extrapolator:
-    """Return a method as it is for a pilot and a metric.
+def suited(method: Extrapolator, pilot: Pilot) -> Extrapolator:
+    """Return a method as it is for a pilot.
 
     `Ranked` where queries have several graded documents, `WholeGroups` where classes came in whole
     groups, and else the method itself.
     """
     if pilot.ranking is not None:
-        return Ranked(method=method, metric=metric)
+        return Ranked(method=method)
     return WholeGroups(method=method) if pilot.whole_groups else method

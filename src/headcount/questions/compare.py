@@ -524,7 +524,7 @@ def _leave_out(
             each = without_each(pilot, metric, inside)
             fits = refits(
                 pilot,
-                suited(estimator, pilot, metric),
+                suited(estimator, pilot),
                 [(half, HALVES)],
                 grid,
                 metric=metric,

@@ -154,7 +154,7 @@ def _write_law(law: Law) -> dict[str, Any]:
     if isinstance(law, MixedLaw):
         return {"joint": law.to_dict()}
     if isinstance(law, RankedLaw):
-        law = law.law
+        return {"places": law.starts.tolist(), "laws": [_write_law(one) for one in law.laws]}
     if isinstance(law, Favorability):
         return {"p": law.p.tolist(), "mass": law.weights.tolist()}
     return {"ladder": law.classes.tolist(), "values": law.values.tolist()}
@@ -165,10 +165,17 @@ def _read_law(state: Record, observed: Observed | MixedObserved) -> Law:
         return read_mixed_law(state.record("joint"))
     if state.get("ladder") is not None:
         return PredictedCurve(state["ladder"], state["values"])
-    law = Favorability(state["p"], state["mass"])
     if isinstance(observed, RankedObserved):
-        return RankedLaw(law, observed.ranking, observed.tie_rule)
-    return law
+        return _read_ranked_law(state, observed)
+    return Favorability(state["p"], state["mass"])
+
+
+def _read_ranked_law(state: Record, observed: RankedObserved) -> RankedLaw:
+    starts = validation.as_counts(state["places"], "places")
+    laws = [Favorability(one["p"], one["mass"]) for one in state.items("laws")]
+    if len(starts) != len(laws) or not len(laws) or starts[0] != 0 or (np.diff(starts) <= 0).any():
+        raise DataError("the laws of this forecast do not fit together.")
+    return RankedLaw(laws, starts, observed.ranking, observed.tie_rule)
 
 
 def _read_others(laws: Any, observed: Observed | MixedObserved) -> dict[str, Law]:
@@ -841,7 +848,7 @@ def forecast(
         if mix is not None:
             pilot, mix = _only_mixed(pilot, mix)
         asked_for = resolve(method, random_state)
-        estimator = _for_pilot(asked_for, pilot, measure, mix).fit(pilot)
+        estimator = _for_pilot(asked_for, pilot, mix).fit(pilot)
         name = name_of(method)
         observed = observe(pilot) if mix is None else MixedObserved(mix_table(pilot, mix))
         law = estimator.law(asked)
@@ -896,11 +903,9 @@ def _only_mixed(pilot: Pilot, mix: Mapping[str, float]) -> tuple[Pilot, dict[str
     return pilot, shares
 
 
-def _for_pilot(
-    method: Extrapolator, pilot: Pilot, metric: Metric, mix: Mapping[str, float] | None
-) -> Extrapolator:
+def _for_pilot(method: Extrapolator, pilot: Pilot, mix: Mapping[str, float] | None) -> Extrapolator:
     """Return a method as it is for a mix, or for this pilot."""
-    return suited(method, pilot, metric) if mix is None else Mixed(method=method, mix=mix)
+    return suited(method, pilot) if mix is None else Mixed(method=method, mix=mix)
 
 
 def _fit_others(
@@ -917,7 +922,7 @@ def _fit_others(
             continue
         try:
             with silence():
-                law = _for_pilot(resolve(name, 0), pilot, metric, mix).fit(pilot).law(classes)
+                law = _for_pilot(resolve(name, 0), pilot, mix).fit(pilot).law(classes)
                 law.value(classes, metric)
         except HeadcountError:
             continue

@@ -489,7 +489,7 @@ def backtest(
     pilot = as_pilot(data, labels)
     with speaking(pilot.nouns):
         measure = resolve_share(metric)
-        estimator = suited(resolve(method, random_state), pilot, measure)
+        estimator = suited(resolve(method, random_state), pilot)
         limit = check_tolerance(tolerance)
         level = validation.confidence_level(confidence)
         asked = () if classes is None else asked_classes(classes)
