@@ -690,8 +690,9 @@ class Forecast:
             )
         if isinstance(self.law, RankedLaw):
             raise UnsupportedError(
-                "where queries have several graded documents it is not known how these fare once "
-                'others join the very same collection; ask for kind="new_set".'
+                "where queries have several graded documents, or classes are always present, it "
+                "is not known how probes fare once others join the very same set; ask for "
+                'kind="new_set".'
             )
         return grown_value(self.observed, self.law, k, self.metric)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headcount.curves.curve import OBSERVED, Curve
 from headcount.curves.favorability import check_target
 from headcount.curves.observed import observe
+from headcount.curves.ranked import RankedObserved
 from headcount.display.plots.display import Display
 from headcount.display.plots.style import (
     BAND,
@@ -56,6 +57,8 @@ class CurveDisplay(Display):
         Beyond this number of classes, which is what the back-test supports, the page is grey.
     band : str
         What the band is called.
+    guess : bool
+        Whether guessing is drawn where it comes near; it is known where one answer is right.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class CurveDisplay(Display):
     target: float | None = None
     supported: int | None = None
     band: str = "interval"
+    guess: bool = True
 
     @classmethod
     def from_forecast(cls, forecast: Forecast, *, target: float | None = None) -> Self:
@@ -100,6 +104,7 @@ class CurveDisplay(Display):
             None if target is None else check_target(target),
             None if forecast.backtest is None else forecast.supported,
             f"{percent(forecast.confidence)} interval",
+            not isinstance(forecast.observed, RankedObserved),
             nouns=forecast.nouns,
         )
 
@@ -130,6 +135,7 @@ class CurveDisplay(Display):
             measure,
             None if target is None else check_target(target),
             band="range left by short lists",
+            guess=not isinstance(observed, RankedObserved),
             nouns=pilot.nouns,
         )
 
@@ -161,7 +167,8 @@ class CurveDisplay(Display):
             )
         lines = [value_or_loss(self.curve.value, error_rate)]
         self._draw_curve(ax, lines[0])
-        self._draw_guess(ax, error_rate)
+        if self.guess:
+            self._draw_guess(ax, error_rate)
         if self.target is not None:
             lines.append(value_or_loss(self.target, error_rate))
             self._draw_target(ax, float(lines[-1]))

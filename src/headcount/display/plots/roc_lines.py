@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headcount.curves.favorability import Favorability
 from headcount.curves.observed import Observed
+from headcount.curves.ranked import RankedLaw
 from headcount.curves.reversed_roc import ROCCurve
 from headcount.errors import UnsupportedError
 
@@ -27,6 +28,11 @@ def law_of(forecast: Forecast) -> Favorability:
         raise UnsupportedError(
             "a forecast for a mix has a law for each pair of groups, so there is no such curve; "
             "take one group with Pilot.only_groups."
+        )
+    if isinstance(forecast.law, RankedLaw):
+        raise UnsupportedError(
+            "where queries have several graded documents, or classes are always present, there is "
+            "no one law of favorability, so there is no such curve; look at Forecast.plot()."
         )
     if not isinstance(forecast.law, Favorability):
         raise UnsupportedError(

@@ -270,7 +270,7 @@ function curveAxis(points, target, loss) {
 // A log axis does not reach nothing: then a caption has to say where the curve is.
 function leavesAxis(points, target, loss) {
   const [bottom] = curveAxis(points, target === null ? null : shownAs(target, loss), loss).domain;
-  return points.some((d) => shownAs(d.value, loss) < bottom);
+  return data.guess !== null && points.some((d) => shownAs(d.value, loss) < bottom);
 }
 
 // Whether guessing comes near, from where it is right half the time at most.

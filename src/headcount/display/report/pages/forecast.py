@@ -7,6 +7,7 @@ from typing import Any
 
 from headcount import __version__
 from headcount.curves.curve import FORECAST, Curve
+from headcount.curves.ranked import RankedObserved
 from headcount.display.report.contents import Contents, Reproduction, Table, findings_of
 from headcount.display.report.page_data import (
     backtest_data,
@@ -75,7 +76,10 @@ def shared_data(result: Forecast, asked: Sequence[int]) -> dict[str, Any]:
         "confidence": result.confidence,
         "classes": list(asked),
         "most_classes": largest_field(asked),
-        "guess": guess_data(result.metric, _row_classes(result), result.n_classes),
+        # Of several relevant documents nobody can guess like one.
+        "guess": None
+        if isinstance(result.observed, RankedObserved)
+        else guess_data(result.metric, _row_classes(result), result.n_classes),
     }
 
 
