@@ -200,6 +200,7 @@ def ranking_of(
         "place": ahead,
         "peers": same.sum(axis=2),
         "above": above,
+        "always_ties": none,
         "missing": none.astype(bool),
         "gain": (same * gains[:, None]).sum(axis=2) / same.sum(axis=2),
         "ideal": -np.sort(-grades, axis=1),
@@ -214,6 +215,8 @@ def ranking_of(
         n_graded=sizes.copy(),
         n_relevant=sizes.copy(),
         n_always=0 * sizes,
+        owner=np.arange(n_queries),
+        weights=np.full(n_queries, 1 / n_queries),
     )
 
 

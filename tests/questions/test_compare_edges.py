@@ -187,7 +187,7 @@ def test_classes_are_left_out_at_twelve_sizes_and_in_twenty_halves(monkeypatch):
     for metric, first in (("accuracy", 2), ("top-5", 6)):
         asked.clear()
         module._leave_out(
-            pilots, module.resolve("no-change", 0), module.resolve_metric(metric),
+            pilots, module.resolve("no-change", 0), module.resolve_share(metric),
             np.array([2, 60]), 0, None,
         )  # fmt: skip
         inside = sorted({round(first * (59 / first) ** (i / 11)) for i in range(12)})

@@ -344,8 +344,7 @@ class Uncertainty:
         # With every probe right (or wrong) nothing speaks against one (or nought).
         lower = np.where(values <= half, 0.0, np.minimum(ends[0], values))
         upper = np.where(values >= 1 - half, 1.0, np.maximum(ends[1], values))
-        # Unless something that is always present stands above.
-        certain = (validation.class_counts(k) <= self.metric.certain) & (values >= 1 - half)
+        certain = validation.class_counts(k) <= self.metric.certain
         return np.where(certain, 1.0, lower), np.where(certain, 1.0, upper)
 
     def _jeffreys(self, value: Floats, error: Floats, levels: Floats) -> Floats:
