@@ -1,9 +1,9 @@
-"""Two systems on the same queries, or probes of classes of which some stay: what they share cancels."""
+"""Two systems on the same queries, or probes of classes of which some stay."""
 
 import numpy as np
 import pytest
 
-from headcount import Pilot, compare, observe
+from headcount import Pilot, UnsupportedError, observe, plan
 from headcount.metrics import resolve_metric
 from headcount.questions.compare import are_paired
 from headcount.uncertainty.jackknife import without_each
@@ -38,31 +38,6 @@ def test_a_query_less_is_the_curve_of_the_others(runs):
         np.testing.assert_allclose(rows[place], observe(others).value(k, metric))
 
 
-def test_what_systems_share_cancels(runs):
-    run, other, qrels = runs
-    one, two = (Pilot.from_run(each, qrels, n_classes=K) for each in (run, other))
-    assert are_paired(one, two)
-    paired = compare({"a": one, "b": two}, classes=400, metric="ndcg@10").pair("a", "b")
-    renamed = Pilot.from_run(
-        {f"x{q}": d for q, d in other.items()},
-        {f"x{q}": d for q, d in qrels.items()},
-        n_classes=K,
-    )
-    apart = compare({"a": one, "b": renamed}, classes=400, metric="ndcg@10").pair("a", "b")
-    assert paired.paired and not apart.paired
-    for k in (K, 400):
-        near, far = paired.at(k), apart.at(k)
-        assert near.upper - near.lower < 0.75 * (far.upper - far.lower)
-        assert near.difference == pytest.approx(far.difference, abs=1e-9)
-
-
-def test_a_system_is_level_with_itself(runs):
-    run, _, qrels = runs
-    pilot = Pilot.from_run(run, qrels, n_classes=K)
-    lead = compare({"a": pilot, "b": pilot}, classes=400, metric="map").pair("a", "b").at(400)
-    assert lead.lower == pytest.approx(0, abs=1e-6) and lead.upper == pytest.approx(0, abs=1e-6)
-
-
 def test_other_queries_or_collections_are_not_paired(runs):
     run, other, qrels = runs
     pilot = Pilot.from_run(run, qrels, n_classes=K)
@@ -92,3 +67,13 @@ def test_probes_of_the_same_classes_are_paired():
     np.testing.assert_allclose(
         *(without_each(p, resolve_metric("mrr"), k) for p in (first, second))
     )
+
+
+def test_a_plan_is_for_classes(runs):
+    run, _, qrels = runs
+    sampled = Pilot.from_losses([0, 3, 9], 100, rivals="independent")
+    for pilot in (Pilot.from_run(run, qrels, n_classes=K), sampled):
+        with pytest.raises(
+            UnsupportedError, match="four times as many halve what is due to chance"
+        ):
+            plan(pilot, 400, 0.03)

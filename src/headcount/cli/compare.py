@@ -142,17 +142,14 @@ def _draw(result: Comparison, path: Path, error_rate: bool) -> None:
 
 
 def _show(result: Comparison) -> None:
-    from headcount.curves.ranked import RankedObserved
-
     for name, forecast in result.forecasts.items():
         size = f"{counted(forecast.n_classes, 'class')}, {counted(forecast.n_probes, 'probe')}"
         terminal.say(f"{named(name)}: {size}. Method: {forecast.method}.")
     how = "Not the same classes or probes: the systems are compared as independent."
     if result.paired:
-        ranked = all(
-            isinstance(each.observed, RankedObserved) for each in result.forecasts.values()
-        )
-        same = "probes" if ranked else "classes and as many probes of each"
+        same = result.shared
+        if same == "classes":
+            same += " and as many probes of each"
         how = f"The same {same}: what the systems share cancels."
     terminal.say(f"{how} What is compared: {result.metric.label}.\n")
     terminal.show_table(["classes", *map(named, result.forecasts)], result.cells())

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit, ndtr, ndtri
 
+from headcount.curves.ranked import RankedObserved
 from headcount.errors import AssumptionWarning, ParameterError, UnsupportedError, warn
 from headcount.estimators import Extrapolator, resolve
 from headcount.estimators.suited import suited
@@ -162,6 +163,12 @@ class Comparison:
     def paired(self) -> bool:
         """Whether all systems were measured on the same classes, and compared class by class."""
         return all(pair.paired for pair in self.pairs)
+
+    @property
+    def shared(self) -> str:
+        """What paired systems have in common: classes, or probes alone where these are queries."""
+        ranked = all(isinstance(x.observed, RankedObserved) for x in self.forecasts.values())
+        return "probes" if ranked else "classes"
 
     @property
     def metric(self) -> Metric:

@@ -247,6 +247,11 @@ def plan(
     if probes_per_class is not None:
         wanted = validation.positive(probes_per_class, "probes_per_class")
     pilot = as_pilot(data, labels)
+    if pilot.ranking is not None or pilot.rivals == "independent":
+        raise UnsupportedError(
+            "a plan says how many classes to draw, but here each probe met rivals of its own, so "
+            "that it is probes that count: four times as many halve what is due to chance."
+        )
     result = forecast(
         pilot,
         classes=size,

@@ -29,7 +29,7 @@ def comparison_contents(
     """Return what is on the page of a comparison."""
     forecasts = result.forecasts
     names = ", ".join(map(named, forecasts))
-    how = "on the same classes" if result.paired else "not on the same classes or probes"
+    how = f"on the same {result.shared}" if result.paired else "not on the same classes or probes"
     sizes = dict.fromkeys(
         size_of(forecast.n_classes, forecast.n_probes) for forecast in forecasts.values()
     )
