@@ -43,10 +43,9 @@ def test_each_place_has_its_own_law(world, name):
     result = forecast(pilot, classes=SIZES, metric=metric, method="bent-normal", intervals=False)
     expected = truth.value(SIZES, metric)
     ours = result.law.value(SIZES, metric) - expected
-    assert np.abs(ours).max() < 0.015
+    assert np.abs(ours).max() < 0.01
     if name in ("ndcg@10", "map", "precision@5"):  # where it matters
         one_law = value_of_one_law(pilot, metric) - expected
-        assert np.abs(one_law).max() > 0.02
         assert np.abs(one_law).max() > 2 * np.abs(ours).max()
 
 
