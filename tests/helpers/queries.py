@@ -29,3 +29,14 @@ def only_some(run, n_documents, n_relevant=5):
         query: {name: score for name, score in documents.items() if name in kept}
         for query, documents in run.items()
     }
+
+
+def two_systems(n_queries, n_documents):
+    """Return the runs of two systems whose scores differ a little, and their judgements."""
+    run, qrels = make_run(0, n_queries, n_documents)
+    rng = np.random.default_rng(1)
+    other = {
+        query: {d: s + 0.3 * rng.normal() + 0.1 * (d[0] == "r") for d, s in documents.items()}
+        for query, documents in run.items()
+    }
+    return run, other, qrels

@@ -7,21 +7,14 @@ from headcount import Pilot, UnsupportedError, observe, plan
 from headcount.metrics import resolve_metric
 from headcount.questions.compare import are_paired
 from headcount.uncertainty.jackknife import without_each
-from queries import make_run
+from queries import two_systems
 
 K = 200
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """Two systems whose scores differ a little, on the same 60 queries."""
-    run, qrels = make_run(0, 60, K)
-    rng = np.random.default_rng(1)
-    other = {
-        query: {d: s + 0.3 * rng.normal() + 0.1 * (d[0] == "r") for d, s in documents.items()}
-        for query, documents in run.items()
-    }
-    return run, other, qrels
+    return two_systems(60, K)
 
 
 def test_a_query_less_is_the_curve_of_the_others(runs):

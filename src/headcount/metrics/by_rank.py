@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headcount.errors import ParameterError
 from headcount.metrics import binomial, hypergeometric
 from headcount.metrics.metric import Metric, Nodes
+from headcount.metrics.top import Top
 from headcount.support import validation
+from headcount.support.words import ROUND_OFF
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+MOST = 1_000_000  # of ranks that count
 
 
 class ByRank(Metric):
@@ -22,15 +28,53 @@ class ByRank(Metric):
 
     Ranks past the last that has a worth count nothing.
 
+    Parameters
+    ----------
+    m : int
+        Last rank that counts.
+    above : int
+        How many stand above the mark at every size.
+
     Attributes
     ----------
     worth : ndarray
-        :math:`v_j`, never rising, for ranks from the first.
+        :math:`v_j`, never rising, for ranks from the first that is open.
     """
 
     certain: ClassVar[int] = 1  # type: ignore[misc]
+    words: ClassVar[tuple[str, str]]  # what it is called in options, and on axes, before the @
+    least: ClassVar[int] = 1
 
-    worth: Floats
+    def __init__(self, m: int, above: int = 0) -> None:
+        self.m, self.above = validation.whole_number(m, "m", self.least), above
+        word, label = self.words
+        if self.m > MOST:
+            raise ParameterError(f"{word}@m takes m up to {MOST:,}, but m is {self.m:,}.")
+        self.name, self.label = f"{word}@{self.m}", f"{label}@{self.m}"
+        self.loss_label = f"shortfall of {self.label}"
+        self.worth = self.worth_of(np.arange(1.0 + above, self.m + 1))
+
+    @staticmethod
+    @abstractmethod
+    def worth_of(ranks: Floats) -> Floats:
+        """Return what ranks are worth, the first of them one."""
+
+    @abstractmethod
+    def describe_mean(self, value: float) -> str:
+        """Return in words what a value between nought and one means."""
+
+    def past(self, above: int) -> Self | None:
+        """Return the metric where so many stand above the mark at every size."""
+        together = self.above + above
+        return type(self)(self.m, together) if together < self.m else None
+
+    def describe(self, value: float) -> str:
+        """Return in words what a value means for probes."""
+        if value > 1 - ROUND_OFF:
+            return Top(1).describe(value)
+        if value < ROUND_OFF:
+            return Top(self.m).describe(value)
+        return self.describe_mean(value)
 
     def of_losses(self, losses: Ints, weights: Floats, n_rivals: int, k: int) -> float:
         """Return the exact mean over probes, and over all sets of k - 1 of their rivals."""

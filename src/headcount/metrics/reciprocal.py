@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from headcount.errors import ParameterError
 from headcount.metrics import binomial, hypergeometric
 from headcount.metrics.by_rank import ByRank
 from headcount.metrics.metric import Metric, Nodes
@@ -18,8 +17,6 @@ from headcount.support.words import ROUND_OFF, percent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MOST = 1_000_000  # of ranks that count where not all do
 
 
 class Reciprocal(Metric):
@@ -119,34 +116,22 @@ class Reciprocal(Metric):
 class ReciprocalWithin(ByRank):
     """One over the rank of the true class, and nothing past rank m: MRR@m.
 
-    Parameters
-    ----------
-    m : int
-        Last rank that counts.
-    above : int
-        How many stand above the mark at every size.
-
     Examples
     --------
     >>> ReciprocalWithin(2).of_each(np.array([0, 1, 2]), 2, 3).round(3).tolist()
     [1.0, 0.5, 0.0]
     """
 
-    def __init__(self, m: int, above: int = 0) -> None:
-        self.m, self.above = validation.whole_number(m, "m", 2), above
-        if self.m > MOST:
-            raise ParameterError(f"mrr@m takes m up to {MOST:,}, but m is {self.m:,}; ask for mrr.")
-        self.name, self.label = f"mrr@{self.m}", f"MRR@{self.m}"
-        self.loss_label = f"shortfall of {self.label}"
-        self.worth = 1 / np.arange(1.0 + above, self.m + 1)
+    words = "mrr", "MRR"
+    least = 2
 
-    def past(self, above: int) -> ReciprocalWithin | None:
-        """Return the metric where so many stand above the mark at every size."""
-        together = self.above + above
-        return ReciprocalWithin(self.m, together) if together < self.m else None
+    @staticmethod
+    def worth_of(ranks: Floats) -> Floats:
+        """Return one over ranks."""
+        return np.asarray(1 / ranks)
 
-    def describe(self, value: float) -> str:
-        """Return in words what a value means for probes.
+    def describe_mean(self, value: float) -> str:
+        """Return in words what a value between nought and one means.
 
         Examples
         --------
@@ -155,9 +140,5 @@ class ReciprocalWithin(ByRank):
         >>> ReciprocalWithin(10).describe(0.0)
         'no probe finds the right class among the best 10'
         """
-        if value > 1 - ROUND_OFF:
-            return Top(1).describe(value)
-        if value < ROUND_OFF:
-            return Top(self.m).describe(value)
         mean = f"{percent(value)} on average"
         return f"one over the rank of the right class (nothing past rank {self.m:,}) is {mean}"

@@ -1,27 +1,19 @@
 """Two systems on the same queries: what they share cancels."""
 
-import numpy as np
 import pytest
 
 from headcount import Pilot, compare
 from headcount.display.report.contents import Reproduction
 from headcount.display.report.pages.comparison import comparison_contents
 from headcount.questions.compare import are_paired
-from queries import make_run
+from queries import two_systems
 
 K, PLAIN = 200, "probit-normal"
 
 
 @pytest.fixture(scope="module")
 def runs():
-    """Two systems whose scores differ a little, on the same 60 queries."""
-    run, qrels = make_run(0, 60, K)
-    rng = np.random.default_rng(1)
-    other = {
-        query: {d: s + 0.3 * rng.normal() + 0.1 * (d[0] == "r") for d, s in documents.items()}
-        for query, documents in run.items()
-    }
-    return run, other, qrels
+    return two_systems(60, K)
 
 
 def test_what_systems_share_cancels(runs):
